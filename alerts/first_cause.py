@@ -14,6 +14,7 @@ from functools import cache
 from ..vocabulary import faults
 from ..vocabulary.ids import Fault
 from ..vocabulary.incidents import Hypothesis, RootCause
+from .causes import active
 from .causes.calibration import overlap
 from .causes.catalogue import cause_of
 
@@ -62,6 +63,11 @@ def _against(row: Hypothesis) -> float:
     return sum(t.weight for t in row.evidence if t.relation == "contradicts" and t.kind)
 
 
+def _answers(row: Hypothesis) -> set[tuple[str, tuple[float, float]]]:
+    """Return the results of active checks that a hypothesis has."""
+    return {(t.text, t.window) for t in row.evidence if t.kind in (active.BAD, active.PASSED)}
+
+
 def named(cause: RootCause) -> str:
     """Return the first cause in words."""
     first = cause.hypotheses[0]
@@ -104,6 +110,8 @@ class FirstCause:
         settled = self.cause.status != "stable" and lasts and checked
         held, first = self.cause.hypotheses[0], found.hypotheses[0]
         nearer = _rivals(found) > _rivals(self.cause) + MARGIN
+        # What somebody asked a node for is an answer, whichever way it turned out.
+        nearer |= not _answers(first) <= _answers(held)
         if self.cause.status == "stable" and first.score < held.score + MARGIN and not nearer:
             return None
         better = nearer or _shape(first) != _shape(held) or first.score > held.score + MARGIN

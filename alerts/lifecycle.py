@@ -204,14 +204,14 @@ class TrackedIncident:
         return self.owed_at is not None and now >= self.owed_at
 
     def note(self, notes: Iterable[TimelineNote], now: float) -> bool:
-        """Take what others reported into the timeline, each once; return whether it is new."""
+        """Take what others or checks reported into the timeline; return whether it is new."""
         if self.document is None:
             return False
         before = len(self.noted)
         for note in notes:
             if note.key not in self.noted and len(self.noted) < MOST_NOTED:
                 self.noted.add(note.key)
-                self._note(now, "alert", note.text)
+                self._note(now, note.kind, note.text)
         return len(self.noted) > before
 
     def stops(self, job: Job) -> bool:

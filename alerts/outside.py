@@ -29,6 +29,7 @@ class TimelineNote:
 
     key: str
     text: str
+    kind: str = "alert"
 
 
 @dataclass(slots=True)

@@ -90,6 +90,11 @@ class CollectorClient:
         """
         return self._object(self._opened(_below(path), body=json.dumps(body or {}).encode()))
 
+    def send_logs(self, document: Mapping[str, Any]) -> None:
+        """Send an OTLP request of logs, as an agent does. Raises CollectorAnswerError."""
+        body = json.dumps(document).encode()
+        self._read(self._opened("v1/logs", body=body, root=""))
+
     def act(self, *path: str, body: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], bool]:
         """Do something about an incident (POST a body, DELETE without one).
 
@@ -170,12 +175,13 @@ class CollectorClient:
         method: str | None = None,
         accept: str = "application/json",
         timeout_seconds: float = _TIMEOUT_SECONDS,
+        root: str = "api/v1/",
     ) -> Any:
         """Return the answer, not yet read: to a GET, or a POST of `body`, unless `method` is given.
 
         Raises CollectorAnswerError.
         """
-        request = urllib.request.Request(f"{self._url}/api/v1/{below}", data=body, method=method)  # noqa: S310  http(s) only: checked above
+        request = urllib.request.Request(f"{self._url}/{root}{below}", data=body, method=method)  # noqa: S310  http(s) only: checked above
         if body is not None:
             request.add_header("content-type", "application/json")
         request.add_header("accept", accept)

@@ -167,14 +167,15 @@ def _written(shape: type[DocumentShape]) -> Callable[[Any], dict[str, Any]]:
     writers: dict[str, Any] = {}
     entries = []
     for name, annotation, presence in _fields(shape):
-        writer, value = _writer(annotation), f"value.{name}"
+        # Its own name is none that a field can have.
+        writer, value = _writer(annotation), f"_shape.{name}"
         if writer is not None:
             writers[name] = writer
             value = f"{name}({value})"
         entry = f"{_shown_name(name)!r}: {value}"
         filled = presence is FieldPresence.FILLED
-        entries.append(f"**({{{entry}}} if value.{name} else {{}})" if filled else entry)
-    text = f"lambda value: {{{', '.join(entries)}}}"
+        entries.append(f"**({{{entry}}} if _shape.{name} else {{}})" if filled else entry)
+    text = f"lambda _shape: {{{', '.join(entries)}}}"
     return cast("Callable[[Any], dict[str, Any]]", eval(text, writers))  # noqa: S307  names of fields
 
 

@@ -9,6 +9,7 @@ from ...vocabulary import faults
 from ...vocabulary.entities import Entity, EntityType
 from ...vocabulary.ranks import RankSet
 from ...vocabulary.topology import JobTopology
+from . import active
 from .catalogue import CatalogueCause
 from .index import FindingIndex
 
@@ -25,7 +26,13 @@ def candidates(cause: CatalogueCause, index: FindingIndex) -> list[Entity]:
     Findings that are essential for the cause choose alone. In order of the entities.
     """
     predicted = cause.essential_findings or cause.predicted_findings
-    return _touched(cause, predicted, index, MOST_CANDIDATES)
+    found = _touched(cause, predicted, index, MOST_CANDIDATES)
+    checked = active.proven(cause, index)
+    if not checked:
+        return found
+    types = faults.catalogue()[cause.fault].entities
+    more = {e for row in checked for wanted in types for e in index.meant(row, wanted, _as_type)}
+    return sorted({*found, *more})[:MOST_CANDIDATES]
 
 
 class PossiblePlaces:

@@ -7,7 +7,7 @@ from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.topology import JobTopology
-from . import folding, left_over, scoring
+from . import active, folding, left_over, scoring
 from .catalogue import CauseCatalogue
 from .folding import MOST_ROOTS, TOGETHER_SECONDS, FoldedRoot, effect
 from .index import FindingIndex
@@ -133,12 +133,13 @@ def _within(entity: Entity, root: Entity, topology: JobTopology) -> bool:
 
 def _bearing(symptoms: set[str], knowledge: CauseCatalogue) -> set[str]:
     """Return the kinds of findings that bear on some kinds of symptoms."""
-    return {
+    found = {
         prediction.finding
         for cause in knowledge.causes
         if not symptoms.isdisjoint(cause.shown_by)
         for prediction in (*cause.predicts, *cause.contradicts)
     }
+    return found | {active.BAD, active.PASSED}
 
 
 def _without(

@@ -11,8 +11,8 @@ from typing import Literal
 from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
-from ...vocabulary.incidents import Evidence
-from . import evidence
+from ...vocabulary.incidents import Evidence, Relation
+from . import active, evidence
 from .catalogue import CatalogueCause, EngineWeights, PredictedFinding
 from .evidence import Window
 from .index import FindingIndex, strongest
@@ -69,16 +69,17 @@ def terms(
     `symptoms` are those that the cause explains, at least one. Families are not capped yet. With
     `proven` false what is essential may be missing.
     """
+    checked = active.BAD in index and active.proves(cause, entity, index)
     matches: list[tuple[PredictedFinding, Sequence[Finding]]] = []
     present: set[str] = set()
     for prediction in cause.predicts_by_absence:
         related = index.related(prediction, entity)
         if related and prediction.any:
             present.add(prediction.any)
-        elif proven and prediction.essential and not related:
+        elif proven and prediction.essential and not related and not checked:
             return None
         matches.append((prediction, related))
-    if proven and not present.issuperset(cause.essential_any):
+    if proven and not checked and not present.issuperset(cause.essential_any):
         return None
     window = (
         min(symptom.onset[0] for symptom in symptoms),
@@ -108,6 +109,10 @@ def terms(
                 row = evidence.not_found(kind, entity, window, prediction.absent)
                 rows.append(ScoreTerm("absent", 1.0, row, prediction))
     rows += _contradictions(cause, entity, index)
+    for found_by, weight in active.against_and_for(cause, entity, index, since=window[0]):
+        relation: Relation = "supports" if weight > 0 else "contradicts"
+        row = evidence.of_finding(relation, found_by, weight)
+        rows.append(ScoreTerm("present" if weight > 0 else "contradicts", 1.0, row))
     rows += _scope(cause, entity, index, window, weights)
     if onsets:
         # That a symptom begins with itself says nothing.
@@ -123,7 +128,7 @@ def support(cause: CatalogueCause, entity: Entity, index: FindingIndex) -> list[
         for prediction in cause.predicts
         for match in index.related(prediction, entity)
     }
-    return list(found.values())
+    return [*found.values(), *active.used(cause, entity, index)]
 
 
 def unproven(

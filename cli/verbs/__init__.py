@@ -10,8 +10,8 @@ A verb is one file here with four names, and one line in VERBS:
 A verb file imports the standard library only at its top: everything heavier is imported inside
 `run`, so that `rankscope --help` works in the base install and starts fast.
 
-In: the words behind a verb. Out: an exit code, and what the verb prints. Imports: agent, collector,
-dashboards, lab, settings, vocabulary; what stands below it.
+In: the words behind a verb. Out: an exit code, and what the verb prints. Imports: agent, checks,
+collector, dashboards, lab, settings, vocabulary; what stands below it.
 """
 
 import argparse
@@ -35,6 +35,7 @@ VERBS: dict[str, str] = {
     "tokens": "tokens",
     "check-config": "check_config",
     "doctor": "doctor",
+    "check": "check",
     "lab": "lab",
     "dashboards": "dashboards",
     "mcp": "mcp",

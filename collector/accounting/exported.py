@@ -69,6 +69,7 @@ class IncidentMetrics(Collector):
         yield self._awaited(now)
         yield self._scores({row.job for row in reporting})
         yield from self._outbox()
+        yield from self._checks(self._clock.now())
 
     def _host_lost(self, now: float) -> Metric:
         """Return what was lost to each host, those that lost most."""
@@ -148,6 +149,17 @@ class IncidentMetrics(Collector):
         for labels, score in worst[:MOST_SERIES]:
             family.add_metric(labels, score)
         return family
+
+    def _checks(self, now: float) -> Iterator[Metric]:
+        """Yield the newest result of each active check of each device."""
+        values, verdicts = families.CHECK_VALUE.gauge(), families.CHECK_VERDICT.gauge()
+        most = families.CHECK_VERDICT.most
+        for row in self._store.newest_checks(since=now - _RECENT_SECONDS, limit=most):
+            labels = (row.host, row.device, row.check_name)
+            verdicts.add_metric((*labels, row.verdict), 1)
+            if row.value is not None:
+                values.add_metric(labels, row.value)
+        yield from (values, verdicts)
 
     def _outbox(self) -> Iterator[Metric]:
         queue = self._store.queue()

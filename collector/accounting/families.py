@@ -143,6 +143,18 @@ OLDEST_PENDING = MetricFamily(
     "gauge",
     "How long the oldest message that is not delivered waits.",
 )
+CHECK_VALUE = MetricFamily(
+    "rankscope_check_value",
+    "gauge",
+    "What a host last measured of a device in an active check, in the check's unit; of a week.",
+    ("host_name", "device", "check"),
+)
+CHECK_VERDICT = MetricFamily(
+    "rankscope_check_verdict",
+    "gauge",
+    "1 for the verdict of the newest result of an active check; of a week.",
+    ("host_name", "device", "check", "verdict"),
+)
 
 FAMILIES = (
     INCIDENTS,
@@ -164,4 +176,6 @@ FAMILIES = (
     SCORE,
     MESSAGES,
     OLDEST_PENDING,
+    CHECK_VALUE,
+    CHECK_VERDICT,
 )

@@ -23,6 +23,7 @@ from ...vocabulary import (
 )
 from ...vocabulary.answers import (
     causes,
+    checks,
     collectives,
     costs,
     figures,
@@ -37,8 +38,8 @@ from ...vocabulary.answers import (
 from ...vocabulary.shapes import DocumentShape
 from . import problems, shape_routes
 
-_MODULES = (entities, handling, incidents, inspection, observations, profiling, causes, collectives,
-            costs, figures, history, hosts, jobs, notifications, profiles, remedies,
+_MODULES = (entities, handling, incidents, inspection, observations, profiling, causes, checks,
+            collectives, costs, figures, history, hosts, jobs, notifications, profiles, remedies,
             service)  # fmt: skip
 _PROBLEM = {
     "description": "What went wrong, as a problem document (RFC 9457)",
@@ -50,6 +51,7 @@ _TAGS = {
     "incidents": "What broke, where, how sure, on what evidence; what people do about it; what was "
     "seen besides",
     "actions": "What was done about causes, or would have been; a veto before it, an undo after it",
+    "checks": "What hosts measured of themselves, and what others of their kind measure",
     "jobs": "What is watched: jobs, their ranks, series and collectives",
     "hosts": "The nodes that report, their devices, and what runs there",
     "stats": "Times and costs; agents for Prometheus to discover",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...alerts import checked_nodes
 from ...alerts.actions import PersonAction
 from ...alerts.causes.catalogue import CauseCatalogue
 from ...alerts.causes.engine import RootExplanation, explain
@@ -30,6 +31,7 @@ from ...detectors.window import JobWindow
 from ...formats.otlp.columns import MetricsBatch, SeriesTable
 from ...formats.otlp.text_bounds import BOUNDS
 from ...vocabulary import metrics
+from ...vocabulary.checks import EVENT as CHECKED
 from ...vocabulary.findings import Finding
 from ...vocabulary.ids import IncidentId, Job
 from ...vocabulary.incidents import Incident
@@ -355,9 +357,10 @@ class DetectionPipeline:
 
     def _outside_notes(self, window: JobWindow, opened_at: float) -> Iterable[TimelineNote]:
         """Return what others reported about a job or its hosts around a time of onset."""
+        checked = checked_nodes.notes(window.named(CHECKED), window.hosts, opened_at)
         if not self.outside.held:
-            return ()  # as nearly always: nobody asks for the hosts then
-        return self.outside.notes(window.job, window.hosts, opened_at)
+            return checked  # as nearly always: nobody asks for the hosts of alerts then
+        return [*self.outside.notes(window.job, window.hosts, opened_at), *checked]
 
     def _seen_at(self, now: float) -> Seen:
         """Return a function that says when a device last gave readings."""

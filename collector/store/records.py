@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from . import audit, costs, history, usage
+from . import audit, check_rows, costs, history, usage
 from .audit import AuditFilter, AuditRow
 from .costs import IncidentCosts
 from .incidents import RecordedChange
@@ -48,7 +48,11 @@ class RecordStore(StorePart):
     def trim_history(self, *, before: float) -> int:
         """Delete what people did and jobs used before that; return how many rows."""
         with self._database.write() as db:
-            return audit.trim(db, before=before) + usage.trim(db, before=before)
+            return (
+                audit.trim(db, before=before)
+                + usage.trim(db, before=before)
+                + check_rows.trim(db, before=before)
+            )
 
     def costs(self) -> list[IncidentCosts]:
         """Return what every incident took and cost, for statistics."""

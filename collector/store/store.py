@@ -24,6 +24,7 @@ from . import (
     outbox,
 )
 from .audit import AuditRow
+from .checked import CheckStore
 from .database import IncidentDatabase
 from .fencing import PartitionFence, hold
 from .incidents import IncidentFilter, IncidentPage, RecordedChange
@@ -38,7 +39,7 @@ _LEARNING = ("feedback", "withdraw", "forget")
 """Actions that change what was learnt."""
 
 
-class IncidentDatabaseStore(EndpointStore, RecordStore, RemedyStore):
+class IncidentDatabaseStore(CheckStore, EndpointStore, RecordStore, RemedyStore):
     """Incidents, what people did about them, who is notified, and what is still to be sent.
 
     Opening it brings the database up to date. Raises UnusableError when that cannot be done, and

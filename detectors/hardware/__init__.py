@@ -4,6 +4,7 @@ In: windows of a job. Out: findings of this family. Imports: vocabulary; what st
 """
 
 from ..contract import Detector
+from .active_checks import ActiveChecksDetector
 from .behind_peers import BehindPeersDetector
 from .bootstraps import BootstrapsDetector
 from .clock_offsets import ClockOffsetsDetector
@@ -62,5 +63,6 @@ DETECTORS: tuple[Detector, ...] = (
     StuckDriversDetector(),
     EvictionsDetector(),
     ConfigDriftDetector(),
+    ActiveChecksDetector(),
 )
 """Every detector of this family, with its default parameters: one line each."""

@@ -21,6 +21,7 @@ CONTRACT = {
     "priors",
     "mcp",
     "tokens",  # these and the next came later
+    "check",
     "offenders",
     "profile",
     "feedback",

@@ -223,6 +223,14 @@ def test_trainers_and_the_policy_bring_the_same_probe():
     assert expression.count("{") == expression.count("}")
 
 
+def test_a_node_is_checked_by_a_job_that_the_api_server_takes():
+    [job] = yaml.safe_load_all((KUBERNETES / "check.yaml").read_text())
+    for version in VERSIONS:
+        kubernetes_validate.validate(copy.deepcopy(job), version, strict=True)
+    [container] = pod(job)["containers"]
+    assert ["rankscope", "check"] == container["command"][:2]
+
+
 def test_the_overlay_that_the_page_shows_is_rendered(clients: Clients, tmp_path):
     page = (KUBERNETES.parents[1] / "docs/deploy/kubernetes.md").read_text()
     [text] = re.findall(

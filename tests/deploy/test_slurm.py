@@ -88,3 +88,42 @@ def test_the_task_prolog_brings_the_probe_unless_the_user_decided(tmp_path: Path
         f"export PYTHONPATH={probe}:/mine",
     ] == run("task-prolog.sh", tmp_path, **there, PYTHONPATH="/mine").splitlines()
     assert "" == run("task-prolog.sh", tmp_path, **there, RANKSCOPE_PROBE="0")
+
+
+@pytest.fixture
+def health_check(tmp_path: Path):
+    """Return a function that runs check.sh with a `rankscope` that ends so, and what it drained."""
+
+    def check(code: int, **environ: str) -> tuple[str, str]:
+        asked, drained = tmp_path / "asked", tmp_path / "drained"
+        for name, text in (
+            ("rankscope", f'echo "$@ $RANKSCOPE_URL" >"{asked}"; echo "gpu-1: slow"; exit {code}'),
+            ("scontrol", f'echo "$@" >"{drained}"'),
+        ):
+            (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+            (tmp_path / name).chmod(0o755)
+        settings = tmp_path / "agent.env"
+        settings.write_text("RANKSCOPE_PUSH__ENDPOINT=http://collector:8470\n")
+        path = f"{tmp_path}:{os.environ['PATH']}"
+        given = {"PATH": path, "RANKSCOPE_COMMAND": "rankscope", "RANKSCOPE_ENV": str(settings)}
+        said = run("check.sh", tmp_path, **{**given, "SLURMD_NODENAME": "gpu-1", **environ})
+        assert "gpu-1: slow\n" == said
+        return asked.read_text().strip(), drained.read_text().strip() if drained.exists() else ""
+
+    return check
+
+
+@pytest.mark.parametrize("code", [0, 1, 2])
+def test_a_health_check_sends_to_the_agents_collector_and_takes_no_node_away(health_check, code):
+    assert ("check --seconds 45 http://collector:8470", "") == health_check(code)
+
+
+def test_a_node_that_is_slow_is_drained_where_the_site_wants_it(health_check):
+    _, drained = health_check(1, RANKSCOPE_CHECK_DRAIN="1")
+    assert "update NodeName=gpu-1 State=DRAIN Reason=rankscope: gpu-1: slow" == drained
+    assert "only dns" in health_check(1, RANKSCOPE_CHECK_ARGUMENTS="--only dns")[0]
+
+
+@pytest.mark.parametrize("code", [0, 2, 127])
+def test_what_passed_or_could_not_run_is_never_drained(health_check, code):
+    assert "" == health_check(code, RANKSCOPE_CHECK_DRAIN="1")[1]

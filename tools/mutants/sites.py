@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGES = (
-    *("agent", "alerts", "cli", "collector", "dashboards", "detectors", "formats", "lab"),
+    *("agent", "alerts", "checks", "cli", "collector", "dashboards", "detectors", "formats", "lab"),
     *("probe", "settings", "vocabulary"),
 )
 

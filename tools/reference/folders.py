@@ -13,8 +13,8 @@ BEGIN = "<!-- Written by `make docs`, from the first sentence of each folder's `
 END = "<!-- Here ends what `make docs` writes. -->\n"
 
 PACKAGES = (
-    "agent", "alerts", "cli", "collector", "dashboards", "detectors", "formats", "lab", "probe",
-    "settings", "vocabulary",
+    "agent", "alerts", "checks", "cli", "collector", "dashboards", "detectors", "formats", "lab",
+    "probe", "settings", "vocabulary",
 )  # fmt: skip
 
 DATA = {

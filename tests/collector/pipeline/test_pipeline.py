@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from rankscope.alerts.lifecycle import IncidentChange
+from rankscope.checks import telemetry
+from rankscope.checks.judging import JudgedCheck
 from rankscope.collector.pipeline.pipeline import IDLE_SECONDS, DetectionPipeline
 from rankscope.collector.windows import queries
 from rankscope.detectors.catalogue import detectors
@@ -17,6 +19,8 @@ from rankscope.detectors.contract import Detector
 from rankscope.detectors.liveness.stalls import StallsDetector
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.decode import MetricsDecoder, logs_json, logs_protobuf
+from rankscope.vocabulary import checks
+from rankscope.vocabulary.checks import CheckVerdict
 from rankscope.vocabulary.samples import Event, Sample, TelemetryResource, attributes
 
 START = 1_700_000_000.0
@@ -368,3 +372,43 @@ def test_alerts_survive_a_snapshot():
     pipeline.events([_alert(1)], START + 1)
     again = pickle.loads(pickle.dumps(pipeline))  # noqa: S301  our own
     assert 1 == len(list(again.outside.notes("run-1", ["host-b"], START)))
+
+
+# Active checks of nodes
+
+
+class CheckedNode(DetectionPipeline):
+    """A pipeline that also gets the result of a check of host-b, as its host sends it."""
+
+    verdict: CheckVerdict = "slow"
+
+    def evaluate_jobs(self, now):
+        if now == START + 90:
+            found = JudgedCheck("cpu", "cpu", 5.0, "By/s", self.verdict, "12% below 6 B/s")
+            body = json.dumps(telemetry.logs("host-b", now, [found], incident="ab12"))
+            self.events(logs_json(body).events, now)
+        yield from super().evaluate_jobs(now)
+
+
+class PassedNode(CheckedNode):
+    verdict = "pass"
+
+
+@pytest.mark.parametrize("made", [CheckedNode, PassedNode])
+def test_a_check_of_a_node_is_evidence_and_stands_in_the_timeline(played, made):
+    pipeline = made()
+    Job(fault="contention").play(pipeline)
+    ((_, incident),) = pipeline.incidents.items()
+    without, _ = played("contention")
+    ((_, other),) = without.incidents.items()
+
+    first = incident.root_cause.hypotheses[0]
+    assert "host.cpu_contention" == first.fault == other.root_cause.hypotheses[0].fault
+    (row,) = [row for row in first.evidence if row.family == "active_check"]
+    bad, passed = checks.catalogue()["cpu"].weights(first.fault)
+    expected = bad if made is CheckedNode else passed
+    assert expected == pytest.approx(row.weight)
+    assert first.score == pytest.approx(other.root_cause.hypotheses[0].score + expected)
+    assert [f"check cpu of cpu on host-b: {made.verdict}: 12% below 6 B/s"] == [
+        moment.text for moment in incident.timeline if moment.kind == "check"
+    ]

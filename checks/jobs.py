@@ -1,0 +1,95 @@
+"""Training processes on this node, by what launchers leave in their environment."""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+_RANK = (b"RANK", b"SLURM_PROCID", b"OMPI_COMM_WORLD_RANK", b"PMI_RANK")
+_MEETS = (b"MASTER_ADDR", b"WORLD_SIZE")
+"""A rank that is to meet others has one of _RANK and all of these."""
+_MOST = 1 << 17
+_SETTLED_SECONDS = 10.0
+"""Older processes are read once: what becomes a rank by an exec does so as it starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningTrainer:
+    """A process that is a rank of some job."""
+
+    pid: int
+    name: str
+
+
+class TrainerFinder(Protocol):
+    """Whoever knows whether a job runs here."""
+
+    def first(self) -> RunningTrainer | None:
+        """Return a rank that runs here, None where none is seen."""
+        ...
+
+
+class TrainerWatch:
+    """Looks through processes for ranks; each process is read once.
+
+    `own`: process ids that are no job: the caller's, and those above it.
+    """
+
+    def __init__(self, *, root: Path = Path("/proc"), own: frozenset[int] | None = None) -> None:
+        self._root = root
+        self._own = own if own is not None else frozenset(_line(root, os.getpid()))
+        self._known: dict[tuple[int, int], tuple[RunningTrainer | None, float]] = {}
+
+    def first(self) -> RunningTrainer | None:
+        """Return a rank that runs here, None where none is seen."""
+        now = time.monotonic()
+        known: dict[tuple[int, int], tuple[RunningTrainer | None, float]] = {}
+        for pid in self._pids():
+            try:
+                started = (self._root / str(pid)).stat().st_ino
+            except OSError:
+                continue
+            found, since = self._known.get((pid, started), (None, now))
+            if found is None and now - since <= _SETTLED_SECONDS:
+                found = self._read(pid)
+            known[pid, started] = (found, since)
+        self._known = known
+        return next((found for found, _ in known.values() if found is not None), None)
+
+    def _pids(self) -> Iterator[int]:
+        try:
+            names = os.listdir(self._root)  # noqa: PTH208  names alone
+        except OSError:
+            return
+        for name in names:
+            if name.isdigit() and int(name) not in self._own:
+                yield int(name)
+
+    def _read(self, pid: int) -> RunningTrainer | None:
+        folder = self._root / str(pid)
+        try:
+            with (folder / "environ").open("rb") as file:
+                held = file.read(_MOST)
+            if b"MASTER_ADDR=" not in held:
+                return None
+            names = {row.partition(b"=")[0] for row in held.split(b"\0")}
+            if not names.issuperset(_MEETS) or names.isdisjoint(_RANK):
+                return None
+            if b"RANKSCOPE_CHECK_PARENT" in names:
+                return None  # a check's own
+            return RunningTrainer(pid, (folder / "comm").read_text(errors="replace").strip())
+        except OSError:
+            return None  # it ended, or is another user's
+
+
+def _line(root: Path, pid: int) -> Iterator[int]:
+    """Yield a process and those above it."""
+    while pid > 0:
+        yield pid
+        try:
+            after = (root / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2]
+            pid = int(after.split()[1])
+        except (OSError, ValueError, IndexError):
+            return

@@ -1,0 +1,126 @@
+"""Products of matrices: how fast, and whether they are always the same."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from . import accelerators
+from .rows import CheckOrder, MeasuredRow, repeated
+
+_CUDA_SIZE = 8192
+_CPU_SIZE = 512
+_NOTHING = "neither torch nor numpy is installed"
+_SEED = 20261101
+
+
+def products(order: CheckOrder) -> list[MeasuredRow]:
+    """Return operations a second by device; of one core where there is no device."""
+    torch = accelerators.torch_with_devices()
+    devices = accelerators.cuda_devices(torch, order.device)
+    rows = [_on_cuda(torch, index, order) for index in devices]
+    return rows or [_on_cpu(order)]
+
+
+def arithmetic(order: CheckOrder) -> list[MeasuredRow]:
+    """Return by device how many products differ from the first one."""
+    torch = accelerators.torch_with_devices()
+    devices = accelerators.cuda_devices(torch, order.device)
+    rows = [_same_on_cuda(torch, index, order) for index in devices]
+    return rows or [_same_on_cpu(order)]
+
+
+def _on_cuda(torch: Any, index: int, order: CheckOrder) -> MeasuredRow:
+    if busy := accelerators.in_use(torch, index):
+        return MeasuredRow(accelerators.hardware_id(torch, index), missing=busy)
+    device = torch.device("cuda", index)
+    size = max(256, int(_CUDA_SIZE * order.fraction) // 256 * 256)
+    left = torch.ones(size, size, dtype=torch.bfloat16, device=device)
+    right = torch.ones(size, size, dtype=torch.bfloat16, device=device)
+    out = torch.empty_like(left)
+
+    def once() -> float:
+        first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        with torch.cuda.device(device):
+            first.record()
+            for _ in range(8):
+                torch.matmul(left, right, out=out)
+            last.record()
+        last.synchronize()
+        return float(8 * 2 * size**3 / (first.elapsed_time(last) / 1000))
+
+    samples = repeated(once, seconds=order.seconds, now=time.monotonic)
+    kind = accelerators.device_kind(torch, index)
+    return MeasuredRow(accelerators.hardware_id(torch, index), samples, kind)
+
+
+def _on_cpu(order: CheckOrder) -> MeasuredRow:
+    size = max(64, int(_CPU_SIZE * order.fraction))
+    library, multiply = _multiplication(size)
+    if multiply is None:
+        return MeasuredRow("cpu", missing=_NOTHING)
+    _, more = _multiplication(max(1, round(size * order.extra ** (1 / 3))))
+    extra = more if order.extra else None
+
+    def once() -> float:
+        before = time.process_time()
+        multiply()
+        if extra is not None:
+            extra()
+        return 2 * size**3 / max(time.process_time() - before, 1e-9)
+
+    samples = repeated(once, seconds=order.seconds, now=time.monotonic)
+    return MeasuredRow("cpu", samples, f"{accelerators.host_kind()}, one core, {library}", 0.75)
+
+
+def _multiplication(size: int) -> tuple[str, Callable[[], object] | None]:
+    """Return a library and a function that multiplies two matrices on one core, None without."""
+    np = accelerators.numpy_module()
+    if np is not None:
+        one, two = np.ones((size, size), np.float32), np.ones((size, size), np.float32)
+        result = np.empty((size, size), np.float32)
+        return "numpy", lambda: np.matmul(one, two, out=result)
+    torch = accelerators.torch_module()
+    if torch is None:
+        return "", None
+    torch.set_num_threads(1)
+    left, right = torch.ones(size, size), torch.ones(size, size)
+    out = torch.empty(size, size)
+    return "torch", lambda: torch.matmul(left, right, out=out)
+
+
+def _same_on_cuda(torch: Any, index: int, order: CheckOrder) -> MeasuredRow:
+    if busy := accelerators.in_use(torch, index):
+        return MeasuredRow(accelerators.hardware_id(torch, index), missing=busy)
+    device = torch.device("cuda", index)
+    size = max(256, int(4096 * order.fraction) // 256 * 256)
+    generator = torch.Generator(device="cpu").manual_seed(_SEED)
+    left = torch.randn(size, size, generator=generator).to(device)
+    right = torch.randn(size, size, generator=generator).to(device)
+    expected = torch.matmul(left, right)
+
+    def once() -> float:
+        return 0.0 if bool(torch.equal(torch.matmul(left, right), expected)) else 1.0
+
+    samples = repeated(once, seconds=order.seconds, now=time.monotonic)
+    # Some libraries sum in an order that changes: then most differ, and nothing is shown.
+    if sum(samples) > len(samples) / 2:
+        why = "products differ from run to run here: its library sums in no fixed order"
+        return MeasuredRow(accelerators.hardware_id(torch, index), missing=why)
+    kind = accelerators.device_kind(torch, index)
+    return MeasuredRow(accelerators.hardware_id(torch, index), (sum(samples),), kind)
+
+
+def _same_on_cpu(order: CheckOrder) -> MeasuredRow:
+    np = accelerators.numpy_module()
+    if np is None:
+        return MeasuredRow("cpu", missing="numpy is not installed, and there is no CUDA device")
+    random = np.random.default_rng(_SEED)
+    size = max(64, int(_CPU_SIZE * order.fraction))
+    left, right = random.standard_normal((2, size, size))
+    expected = left @ right
+
+    def once() -> float:
+        return 0.0 if np.array_equal(left @ right, expected) else 1.0
+
+    samples = repeated(once, seconds=order.seconds, now=time.monotonic)
+    return MeasuredRow("cpu", (float(sum(samples)),), accelerators.host_kind())

@@ -1,0 +1,116 @@
+"""Where the time of a busy process went: on a CPU, waiting for one, or kept back by somebody."""
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+_STEAL = 8
+"""Place of the field in the lines of /proc/stat."""
+_IDLE = 3
+"""Place of idle time there, that of waiting for disks behind it."""
+_TICK_SECONDS = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessTimes:
+    """Seconds since some start: of the clock, on a CPU, waiting in the run queue, stolen, kept by
+    a quota.
+    """  # fmt: skip  # noqa: D205
+
+    wall: float
+    cpu: float
+    queued: float
+    stolen: float
+    throttled: float
+
+    @classmethod
+    def read(cls) -> "ProcessTimes":
+        """Return the times of this thread; what the kernel does not show is 0."""
+        return cls(
+            time.monotonic(),
+            time.thread_time(),
+            _queued(),
+            _stolen(),
+            _throttled(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TimeShares:
+    """Shares of a stretch of a busy thread's time; what is left was on a CPU."""
+
+    withheld: float
+    """By a quota, the hypervisor, or a signal that stopped it."""
+    waited: float
+    """While another process had the CPU."""
+
+
+def between(first: ProcessTimes, last: ProcessTimes) -> TimeShares:
+    """Return where the time between two readings went, of a thread that never slept."""
+    wall = max(last.wall - first.wall, 1e-9)
+    away = max(wall - (last.cpu - first.cpu), 0.0)
+    kept = min(max(last.throttled - first.throttled, last.stolen - first.stolen, 0.0), away)
+    queued = min(max(last.queued - first.queued, 0.0), away - kept)
+    # It was runnable all the time: neither on a CPU nor in a queue it was stopped.
+    return TimeShares((away - queued) / wall, queued / wall)
+
+
+@dataclass(frozen=True, slots=True)
+class HostTimes:
+    """Seconds of all CPUs since the boot: in all, busy, and busy with this process."""
+
+    total: float
+    busy: float
+    own: float
+
+    @classmethod
+    def read(cls) -> "HostTimes":
+        """Return the times of this host, 0 where the kernel does not show them."""
+        try:
+            first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0]
+            ticks = [int(word) for word in first.split()[1 : _STEAL + 1]]
+        except (OSError, ValueError):
+            ticks = []
+        total = sum(ticks) * _TICK_SECONDS
+        idle = sum(ticks[_IDLE : _IDLE + 2]) * _TICK_SECONDS
+        return cls(total, total - idle, sum(os.times()[:4]))
+
+    def others_until(self, last: "HostTimes") -> float:
+        """Return the share of all CPUs that other processes had until `last`."""
+        total = last.total - self.total
+        others = (last.busy - self.busy) - (last.own - self.own)
+        return min(max(others / total, 0.0), 1.0) if total > 0 else 0.0
+
+
+def _queued() -> float:
+    try:
+        words = Path("/proc/thread-self/schedstat").read_text(encoding="ascii").split()
+        return int(words[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def _stolen() -> float:
+    """Return the stolen seconds of a CPU, as if they were shared out evenly."""
+    try:
+        lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+        cpus = sum(line.startswith("cpu") for line in lines) - 1
+        return int(lines[0].split()[_STEAL]) * _TICK_SECONDS / max(cpus, 1)
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def _throttled() -> float:
+    for name, key, scale in (
+        ("/sys/fs/cgroup/cpu.stat", "throttled_usec", 1e-6),
+        ("/sys/fs/cgroup/cpu/cpu.stat", "throttled_time", 1e-9),
+    ):
+        try:
+            for line in Path(name).read_text(encoding="ascii").splitlines():
+                word, _, value = line.partition(" ")
+                if word == key:
+                    return int(value) * scale
+        except (OSError, ValueError):
+            continue
+    return 0.0

@@ -1,0 +1,272 @@
+"""The checks of this node, one after the other: beside whom, with whom, for how long at most."""
+
+import contextlib
+import math
+import socket
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from ..vocabulary.checks import ActiveCheck, catalogue
+from . import children, judging, peers
+from .jobs import TrainerFinder
+from .judging import ComparedValues, JudgedCheck
+from .measurements.rows import CheckOrder, MeasuredRow
+from .peers import PeerConnection, PeerError
+
+REPEAT_SECONDS = 3.0
+"""About how long one check repeats; loading libraries comes on top."""
+_PEER_SECONDS = 120.0
+"""How long the peer's values are waited for: it may have more devices."""
+PAIR = "all_reduce_pair"
+_CLOCK = "clock"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckPlan:
+    """What is to be checked. Times in seconds, `seconds` for all of it."""
+
+    host: str
+    only: tuple[str, ...] = ()
+    seconds: float = 90.0
+    repeat_seconds: float = REPEAT_SECONDS
+    peer: str = ""
+    peer_port: int = peers.DEFAULT_PORT
+    own_port: int = peers.DEFAULT_PORT
+    meet_seconds: float = peers.MEET_SECONDS
+    beside_jobs: bool = False
+    order: CheckOrder = field(default_factory=lambda: CheckOrder(""))
+
+
+class FleetValues(Protocol):
+    """Who knows what others of a kind measured; None: nobody does."""
+
+    def __call__(self, check: str, kind: str, /) -> ComparedValues | None: ...
+
+
+class CheckMeasurement(Protocol):
+    """How one check is measured; see `children.measure`."""
+
+    def __call__(
+        self, order: CheckOrder, *, most_seconds: float, yielding: children.Yielding
+    ) -> Sequence[MeasuredRow]: ...
+
+
+def nobody(_check: str, _kind: str) -> ComparedValues | None:
+    """Return what is known of others where there is no collector: nothing."""
+    return None
+
+
+def check(
+    plan: CheckPlan,
+    *,
+    watch: TrainerFinder,
+    fleet: FleetValues = nobody,
+    measure: CheckMeasurement = children.measure,
+    now: Callable[[], float] = time.monotonic,
+) -> list[JudgedCheck]:
+    """Return a result a check and device, in the order of the table."""
+    rows = [row for row in catalogue().values() if not plan.only or row.name in plan.only]
+    with _met(plan, rows, watch) as (peer, why):
+        measured = _measured(plan, rows, watch, measure, now() + plan.seconds, now, peer, why)
+        theirs = _exchanged(measured, peer)
+        if peer is not None and PAIR in measured and not measured[PAIR]:
+            measured[PAIR] = _paired(plan, peer, measure, watch)
+    found: list[JudgedCheck] = []
+    for one in rows:
+        for row in measured[one.name]:
+            with_peer = _of_peer(one, row, theirs, peer.name if peer is not None else "")
+            found.append(
+                judging.judge(
+                    one,
+                    row,
+                    peer=with_peer,
+                    fleet=fleet(one.name, row.kind) if row.samples and one.compared else None,
+                    beside=_beside(row, measured[one.name]),
+                )
+            )
+    return found
+
+
+@contextlib.contextmanager
+def _met(
+    plan: CheckPlan, rows: Sequence[ActiveCheck], watch: TrainerFinder
+) -> Generator[tuple[PeerConnection | None, str], None, None]:
+    """Meet the peer, where one is asked for; else say why there is none."""
+    if not plan.peer:
+        yield None, "there is no peer; name one (--peer HOST)"
+        return
+    light = all(row.beside_jobs for row in rows)
+    try:
+        peer = peers.meet(
+            plan.peer,
+            own_name=plan.host,
+            port=plan.own_port,
+            call_port=plan.peer_port,
+            seconds=plan.meet_seconds,
+            yielding=lambda: "" if light else _job(plan, watch),
+        )
+    except PeerError as error:
+        yield None, str(error)
+        return
+    try:
+        yield peer, ""
+    finally:
+        peer.close()
+
+
+def _measured(
+    plan: CheckPlan,
+    rows: Sequence[ActiveCheck],
+    watch: TrainerFinder,
+    measure: CheckMeasurement,
+    end: float,
+    now: Callable[[], float],
+    peer: PeerConnection | None,
+    no_peer: str,
+) -> dict[str, Sequence[MeasuredRow]]:
+    """Return the measured rows by check; none yet of the check that both hosts run together."""
+    found: dict[str, Sequence[MeasuredRow]] = {}
+    names = tuple(dict.fromkeys(name for name in (*plan.order.names, plan.peer) if name))
+    offset = _offset(peer)
+    for one in rows:
+        order = replace(
+            plan.order,
+            check=one.name,
+            seconds=min(plan.repeat_seconds, one.seconds / 2),
+            names=names,
+        )
+        left = end - now()
+        if one.name == PAIR:
+            found[one.name] = [] if peer is not None else [MeasuredRow("", missing=no_peer)]
+        elif one.name == _CLOCK and offset is not None:
+            found[one.name] = [MeasuredRow(_CLOCK, (abs(offset),))]
+        elif left <= 0:
+            why = f"the time of all checks was over ({plan.seconds:.0f} s; --seconds)"
+            found[one.name] = [MeasuredRow("", missing=why)]
+        elif not one.beside_jobs and (why := _job(plan, watch)):
+            found[one.name] = [MeasuredRow("", missing=why)]
+        else:
+            yielding = _never if one.beside_jobs else lambda: _job(plan, watch)
+            given = measure(order, most_seconds=min(one.seconds, left), yielding=yielding)
+            if one.name == _CLOCK and plan.peer:
+                given = [_without_peer(row, no_peer) for row in given]
+            found[one.name] = given
+    return found
+
+
+def _without_peer(row: MeasuredRow, why: str) -> MeasuredRow:
+    return replace(row, missing=f"{row.missing.partition(';')[0]}; {why}") if row.missing else row
+
+
+def _never() -> str:
+    return ""
+
+
+def _job(plan: CheckPlan, watch: TrainerFinder) -> str:
+    """Return why the node is left alone, "" while no job is seen."""
+    if plan.beside_jobs or (running := watch.first()) is None:
+        return ""
+    return (
+        f"a training process runs here (pid {running.pid}, {running.name}): the node is left to "
+        "it; check in a pause, or pass --beside-jobs"
+    )
+
+
+def _offset(peer: PeerConnection | None) -> float | None:
+    if peer is None:
+        return None
+    try:
+        return peer.clock_offset()
+    except (PeerError, TypeError, ValueError):
+        return None
+
+
+def _exchanged(
+    measured: Mapping[str, Sequence[MeasuredRow]], peer: PeerConnection | None
+) -> Mapping[tuple[str, str, str], tuple[float, float]]:
+    """Return what the peer measured meanwhile, value and doubt by check, device and kind."""
+    if peer is None:
+        return {}
+    ours = [
+        [name, row.device, row.kind, value, judging.standard_error(row)]
+        for name, rows in measured.items()
+        for row in rows
+        if (value := judging.typical(row)) is not None
+    ]
+    try:
+        peer.send({"values": ours})
+        given = peer.receive(_PEER_SECONDS).get("values", [])
+        return {
+            (str(name), str(device), str(kind)): (float(value), float(doubt))
+            for name, device, kind, value, doubt in given
+            if math.isfinite(float(value)) and math.isfinite(float(doubt))
+        }
+    except (PeerError, TypeError, ValueError):
+        return {}
+
+
+def _paired(
+    plan: CheckPlan, peer: PeerConnection, measure: CheckMeasurement, watch: TrainerFinder
+) -> Sequence[MeasuredRow]:
+    """Run the check that both hosts run together, at the same time."""
+    one = catalogue()[PAIR]
+    why = _job(plan, watch)
+    try:
+        if peer.first:
+            store = 0 if why else _free_port()
+            peer.send({"store": store, "why": why})
+            answer = peer.receive(10.0)
+        else:
+            answer = peer.receive(_PEER_SECONDS)
+            store = int(answer.get("store", 0))
+            peer.send({"ready": not why, "why": why})
+        why = why or str(answer.get("why", ""))[:200]
+    except (PeerError, TypeError, ValueError) as error:
+        return [MeasuredRow("", missing=f"the peer did not take part: {error}")]
+    if why or not store:
+        return [MeasuredRow("", missing=why or "the peer did not take part")]
+    order = replace(
+        plan.order,
+        check=PAIR,
+        seconds=plan.repeat_seconds,
+        peer=peer.address,
+        store=store,
+        first=peer.first,
+    )
+    return measure(order, most_seconds=one.seconds, yielding=lambda: _job(plan, watch))
+
+
+def _free_port() -> int:
+    with socket.create_server(("", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def _of_peer(
+    check: ActiveCheck,
+    row: MeasuredRow,
+    theirs: Mapping[tuple[str, str, str], tuple[float, float]],
+    name: str,
+) -> ComparedValues | None:
+    """Return the peer's values of a check: of the same kind, its devices together."""
+    found = [value for key, value in theirs.items() if key[0] == check.name and key[2] == row.kind]
+    if not found:
+        return None
+    return ComparedValues(
+        tuple(value for value, _ in found),
+        f"{name or 'the peer'} in the same minute",
+        max(doubt for _, doubt in found),
+    )
+
+
+def _beside(row: MeasuredRow, rows: Sequence[MeasuredRow]) -> ComparedValues | None:
+    """Return the values of the other devices of this host that are of the same kind."""
+    values = [
+        value
+        for other in rows
+        if other is not row
+        and other.kind == row.kind
+        and (value := judging.typical(other)) is not None
+    ]
+    return ComparedValues(tuple(values), f"{len(values)} devices beside it") if values else None

@@ -1,0 +1,16 @@
+"""Rounds of a check count what they planted, and what they did not."""
+
+import pytest
+
+from bench.checks.rounds import STOPPED, CheckRounds
+
+
+@pytest.mark.parametrize("name", ["cpu", STOPPED])
+def test_a_node_at_half_its_speed_is_told_from_a_healthy_one(name):
+    tried = CheckRounds(name, slower=0.5, repeat_seconds=0.2, fleet=5)
+    tried.round()
+    verdicts = tried.tally.verdicts
+    assert {("fleet", "healthy"), ("fleet", "slowed"), ("peer", "healthy"), ("peer", "slowed")} == (
+        set(verdicts)
+    )
+    assert not verdicts["fleet", "slowed"]["pass"]

@@ -1,0 +1,87 @@
+"""Active checks: what each measures, in which unit, and what its result says about causes.
+
+In: the table beside. Out: a row a check. Imports: faults, ids, row_values, tables.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Literal, get_args
+
+from .. import faults, row_values, tables
+from ..ids import Fault
+
+CheckVerdict = Literal["pass", "slow", "failed", "not_measured"]
+"""slow: below what its like measure, by more than chance. failed: it does not work, or is past a
+limit that holds everywhere. not_measured: nobody knows, and the reason says why."""
+CHECK_VERDICTS: tuple[CheckVerdict, ...] = get_args(CheckVerdict)
+
+EVENT = "check.result"
+"""Name of the event that carries a result."""
+
+_FaultId = Annotated[Fault, row_values.KnownValues("fault", faults.catalogue)]
+
+_MOST_NATS = 4.0
+"""As one family of evidence is capped: no single result settles more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCause:
+    """A cause that a check can show; `found`: how often it is slow or failed where the cause is."""
+
+    fault: _FaultId
+    found: float
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for what is no probability of something that can go either way."""
+        if not 0 < self.found < 1:
+            raise ValueError(f"found = {self.found:g}; write a probability between 0 and 1")
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveCheck:
+    """One check. Times in seconds, values in `unit`.
+
+    `better`: which values are. `about`: what its results are of, a device or the whole host.
+    `seconds`: what it takes at most. `devices`: how many accelerators wait for it. `beside_jobs`:
+    it disturbs no job. `tolerance`: the share by which a value may be worse than those of its like;
+    `limit`: past it the check has failed, whoever measures it, None where there is no such limit.
+    `unlike`: how often it is slow or failed where none of `causes` is.
+    """
+
+    name: str
+    help: str
+    unit: str
+    better: Literal["more", "less"]
+    about: Literal["gpu", "host"]
+    seconds: float
+    devices: Literal["none", "one", "all"]
+    causes: tuple[CheckedCause, ...]
+    blind: str
+    tolerance: float = 0.05
+    limit: float | None = None
+    unlike: float = 0.02
+    beside_jobs: bool = False
+    compared: bool = True
+    """Whether its values are compared with those of others; else `limit` alone decides."""
+
+    def likelihood(self, fault: str | None) -> float:
+        """Return how often it is slow or failed where this cause is; None: where none of its is."""
+        for cause in self.causes:
+            if cause.fault == fault:
+                return cause.found
+        return self.unlike
+
+    def weights(self, fault: str) -> tuple[float, float]:
+        """Return what a bad and a passed result weigh for a cause, in nats of log-odds."""
+        found = self.likelihood(fault)
+        bad, passed = found / self.unlike, (1 - found) / (1 - self.unlike)
+        return min(math.log(bad), _MOST_NATS), max(math.log(passed), -_MOST_NATS)
+
+
+@cache
+def catalogue() -> Mapping[str, ActiveCheck]:
+    """Return the checks by name, in the file's order, which is that in which they run."""
+    rows = tables.packaged(ActiveCheck, __name__, "checks.toml", "check")
+    return {row.name: row for row in rows}
