@@ -1,0 +1,53 @@
+"""`python -m bench.counterfactual worlds|real`: how right the step time without a cause is."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+from rankscope.lab.suites import drawing, tables
+from rankscope.lab.suites.cases import SuiteCase
+
+from . import figures, worlds
+from .figures import MeasuredCase
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m bench.counterfactual", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    simulated = verbs.add_parser("worlds", help="simulated cases, with and without their fault")
+    simulated.add_argument("--suite", default="fresh")
+    simulated.add_argument("--seed", type=int, default=1, help="of the suite fresh; default: 1")
+    simulated.add_argument("--most", type=int, default=10_000, help="cases at most")
+    simulated.add_argument("--jobs", type=int, default=2, help="processes; default: 2")
+    simulated.add_argument("--out", type=Path, help="keep the cases here, as JSON lines")
+    chosen = parser.parse_args(arguments)
+    rows = _worlds(_cases(chosen.suite, chosen.seed)[: chosen.most], chosen.jobs)
+    if chosen.out is not None:
+        chosen.out.write_text(figures.lines(rows), encoding="utf-8")
+    print(json.dumps(figures.groups(rows), indent=1))
+    return 0
+
+
+def _cases(suite: str, seed: int) -> list[SuiteCase]:
+    chosen = tables.tables().suites[suite]
+    drawn = drawing.draw(chosen, seed=seed if suite == "fresh" else None)
+    return [case for case in drawn if case.fault is not None]
+
+
+def _worlds(cases: Sequence[SuiteCase], jobs: int) -> list[MeasuredCase]:
+    rows: list[MeasuredCase] = []
+    with ProcessPoolExecutor(jobs) as pool:
+        waiting = {pool.submit(worlds.measured, case): case for case in cases}
+        for done, future in enumerate(as_completed(waiting), 1):
+            rows += future.result()
+            print(f"\r{done}/{len(cases)}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return sorted(rows, key=lambda row: row.name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""What was before an onset as a prediction of what would be now: its mean, and how far it strays.
+
+Blocks of steps, not single steps: what makes one step long (a neighbour, the clock, the shape of
+batches) mostly makes the next one long too.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Floats
+
+BLOCK = 8
+"""Steps of a block."""
+
+FEWEST = 8
+"""Steps before the onset without which nothing is predicted."""
+
+T_90 = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76, 1.75)
+"""Half-width of a 90 % interval in standard errors, by degrees of freedom from 1 (Student's t)."""
+
+NORMAL_90 = 1.645
+
+LONG = 5.0
+"""Steps so many times longer than the median hold something else: a compilation, a checkpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedMean:
+    """The mean of some steps to come, and half of its 90 % interval."""
+
+    mean: float
+    margin: float
+
+
+def predicted(before: Floats, count: int) -> PredictedMean | None:
+    """Return the mean of `count` steps that come after these, [steps]; None: too few are known.
+
+    Its error has three parts: blocks before and after stray by chance, and the level itself drifts.
+    How far means drift is seen in the past: differences between blocks as far apart as these.
+    """
+    known = before[np.isfinite(before)]
+    if len(known) < FEWEST:
+        return None
+    size = min(BLOCK, max(len(known) // 4, 1))
+    whole = len(known) // size * size
+    blocks = known[-whole:].reshape(-1, size).mean(axis=1)
+    chance = float(blocks.var(ddof=1)) * size / len(known) + float(blocks.var(ddof=1)) * size / max(
+        count, 1
+    )
+    drift = _drift(blocks, size, count)
+    freedom = len(blocks) - 1
+    wide = T_90[freedom - 1] if freedom <= len(T_90) else NORMAL_90
+    return PredictedMean(float(known.mean()), wide * math.sqrt(chance + drift))
+
+
+def _drift(blocks: Floats, size: int, count: int) -> float:
+    """Return the variance that a drift of the level adds, beyond what chance differs by."""
+    apart = min(max((len(blocks) * size + count) // (2 * size), 1), len(blocks) - 1)
+    between = blocks[apart:] - blocks[:-apart]
+    return max(float((between**2).mean()) - 2 * float(blocks.var(ddof=1)), 0.0)
+
+
+def without_long(values: Floats) -> Floats:
+    """Return values, [steps], with NaN for those that hold something else than a step."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return values
+    most = LONG * float(np.median(known))
+    return np.where(values <= most, values, np.nan)
