@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
+from rankscope.alerts.causes.catalogue import cause_of
 from rankscope.lab.suites import drawing, tables
 from rankscope.lab.suites.cases import SuiteCase
+from rankscope.vocabulary import findings as kinds
+from rankscope.vocabulary.ids import Fault
 
-from . import figures, worlds
+from . import figures, real, worlds
 from .figures import MeasuredCase
 
 
@@ -24,8 +27,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     simulated.add_argument("--most", type=int, default=10_000, help="cases at most")
     simulated.add_argument("--jobs", type=int, default=2, help="processes; default: 2")
     simulated.add_argument("--out", type=Path, help="keep the cases here, as JSON lines")
+    gloo = verbs.add_parser("real", help="torch jobs over gloo whose fault ends while they run")
+    gloo.add_argument("--runs", type=int, default=13, help="jobs; default: 13, one of each kind")
+    gloo.add_argument("--seed", type=int, default=1)
+    gloo.add_argument("--out", type=Path, help="keep the cases here, as JSON lines")
     chosen = parser.parse_args(arguments)
-    rows = _worlds(_cases(chosen.suite, chosen.seed)[: chosen.most], chosen.jobs)
+    if chosen.verb == "worlds":
+        rows = _worlds(_cases(chosen.suite, chosen.seed)[: chosen.most], chosen.jobs)
+    else:
+        rows = real.cases(chosen.runs, chosen.seed)
     if chosen.out is not None:
         chosen.out.write_text(figures.lines(rows), encoding="utf-8")
     print(json.dumps(figures.groups(rows), indent=1))
@@ -35,7 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _cases(suite: str, seed: int) -> list[SuiteCase]:
     chosen = tables.tables().suites[suite]
     drawn = drawing.draw(chosen, seed=seed if suite == "fresh" else None)
-    return [case for case in drawn if case.fault is not None]
+    return [case for case in drawn if case.fault is not None and _slows(Fault(case.fault))]
+
+
+def _slows(fault: Fault) -> bool:
+    """Tell whether a fault makes steps longer."""
+    cause = cause_of(fault)
+    return cause is not None and any(kinds.catalogue()[kind].slowdown for kind in cause.symptoms)
 
 
 def _worlds(cases: Sequence[SuiteCase], jobs: int) -> list[MeasuredCase]:

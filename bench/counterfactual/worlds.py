@@ -25,6 +25,7 @@ from .figures import MeasuredCase
 LONG = 5.0
 """Steps so many times longer than the median are none: as the meter does."""
 
+
 @dataclass(slots=True)
 class _MeteredRun:
     """One recording driven through a pipeline; keeps the last comparison of each incident."""
@@ -49,7 +50,7 @@ class _MeteredRun:
             schedule.apply(payload, now)
         schedule.until(now + running.RUN_ON_SECONDS)
 
-    def _changed(self, changes: Sequence[object], now: float) -> None:
+    def _changed(self, _changes: Sequence[object], _now: float) -> None:
         for incident in self.pipeline.tracker.of_job(self.job):
             part = incident.parts.get(self.job)
             if part is not None and incident.announced and part.measured.steps is not None:

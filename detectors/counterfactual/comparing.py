@@ -56,7 +56,9 @@ def _comparison(
     return StepComparison(
         step_seconds=step,
         without=StepTimeWithout(
-            mean, max(found.mean - found.margin, 0.0), max(found.mean + found.margin, mean)
+            mean,
+            max(min(found.mean - found.margin, mean), 0.0),
+            max(found.mean + found.margin, mean),
         ),
         basis=basis,
         first=int(index[0]),

@@ -51,25 +51,28 @@ def drawn(
     suspect[rows] = True
     free = suspect | ~np.isfinite(work.busy).any(axis=1)
     shape = (count, len(rows), work.busy.shape[1])
-    data, busy, error = np.zeros(shape), np.zeros(shape), 0.0
+    drawn_work = RankWork(np.zeros(shape), np.zeros(shape), np.zeros(shape))
+    error = 0.0
     earlier = work_of(window, spans.before)
     by_tokens = _by_tokens(window, spans.now, work.busy)
     for role in compute_time.roles(window.role_of[rows]):
         ours = np.flatnonzero(window.role_of[rows] == role)
         peers = np.flatnonzero((window.role_of == role) & ~free)
-        if len(peers):
-            drawing = _PeerWork(work, earlier, by_tokens, peers)
-            error = max(error, drawing.error)
-            for number in range(count):
-                data[number, ours], busy[number, ours] = drawing.draw(rows[ours], number)
-        elif earlier is not None and earlier.busy.shape[1] >= FEWEST_BEFORE:
-            for number in range(count):
-                data[number, ours], busy[number, ours] = _own_past(
-                    earlier, rows[ours], number, shape[2]
-                )
-        else:
+        past = earlier is not None and earlier.busy.shape[1] >= FEWEST_BEFORE
+        if not len(peers) and not past:
             return None
-    return PeerDraws([RankWork(*one) for one in zip(data, busy, strict=True)], error)
+        drawing = _PeerWork(work, earlier, by_tokens, peers)
+        error = max(error, drawing.error)
+        for number in range(count):
+            one = drawing.draw(rows[ours], number) if len(peers) else None
+            if one is None and earlier is not None:
+                one = _own_past(earlier, rows[ours], number, shape[2])
+            if one is not None:
+                drawn_work.data[number, ours] = one.data
+                drawn_work.beside[number, ours] = one.beside
+                drawn_work.busy[number, ours] = one.busy
+    parts = zip(drawn_work.data, drawn_work.beside, drawn_work.busy, strict=True)
+    return PeerDraws([RankWork(*one) for one in parts], error)
 
 
 class _PeerWork:
@@ -88,7 +91,7 @@ class _PeerWork:
         usual = self._usual[np.isfinite(self._usual)]
         self.error = UNKNOWN_RATIO * float(usual.mean()) if few and len(usual) else 0.0
 
-    def draw(self, rows: Ints, number: int) -> tuple[Floats, Floats]:
+    def draw(self, rows: Ints, number: int) -> RankWork:
         """Return the waits and work of rows, as of a peer each in other steps."""
         steps = self._work.busy.shape[1]
         chosen = (number * STRIDE + np.arange(len(rows))) % len(self._peers)
@@ -98,8 +101,12 @@ class _PeerWork:
         peers = self._peers[chosen]
         ratio = self._ratio(rows) / self._ratio(peers)
         busy = stray * self._usual * self._by_tokens[rows] * ratio[:, None]
-        data = self._work.data[peers[:, None], columns]
-        return data, np.where(np.isfinite(busy), busy, self._usual)
+        of_peer = (peers[:, None], columns)
+        return RankWork(
+            np.nan_to_num(self._work.data[of_peer]),
+            np.nan_to_num(self._work.beside[of_peer]),
+            np.where(np.isfinite(busy), busy, self._usual),
+        )
 
     def _ratio(self, rows: Ints) -> Floats:
         """Return [rows], their lasting ratio to the peers as it was before the onset, else 1."""
@@ -111,11 +118,16 @@ class _PeerWork:
         return np.clip(np.where(np.isfinite(ratio), ratio, 1.0), LIKE, UNLIKE)
 
 
-def _own_past(earlier: RankWork, rows: Ints, number: int, steps: int) -> tuple[Floats, Floats]:
+def _own_past(earlier: RankWork, rows: Ints, number: int, steps: int) -> RankWork:
     """Return the waits and work of rows as they were in steps before the onset."""
     held = earlier.busy.shape[1]
     columns = (np.arange(steps) + (number + 1) * STRIDE) % held
-    return earlier.data[rows][:, columns], np.nan_to_num(earlier.busy[rows][:, columns])
+    return RankWork(
+        *(
+            np.nan_to_num(part[rows][:, columns])
+            for part in (earlier.data, earlier.beside, earlier.busy)
+        )
+    )
 
 
 def _by_tokens(window: JobWindow, columns: slice, busy: Floats) -> Floats:

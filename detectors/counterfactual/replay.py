@@ -5,7 +5,8 @@ without the cause takes what it took, less the difference of the two replays.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,13 +38,14 @@ def replayed(window: JobWindow, spans: StepSpans, fault: Fault, rows: Ints) -> P
         return None
     part = replaced_part(fault)
     steps = _JobSteps(window, spans, work, graph_of(window))
+    some = 0 < len(rows) < len(work.busy)
     if part is ReplacedPart.EXCHANGE:
         return steps.with_earlier_exchange()
-    if 0 < len(rows) < len(work.busy):
-        return steps.with_peers(rows)
-    if part is ReplacedPart.DATA:
-        return steps.with_earlier_data()
-    return None
+    if part is ReplacedPart.LINK and some:
+        return steps.with_another_link(rows)
+    if some:
+        return steps.with_peers(rows, handed_out=part is ReplacedPart.HANDED_OUT)
+    return steps.with_earlier_data() if part is ReplacedPart.DATA else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,43 +62,50 @@ class _JobSteps:
         """Return [steps], how long the steps took."""
         return history.without_long(self.window.features.duration[self.spans.now])
 
-    def with_peers(self, rows: Ints) -> PredictedMean | None:
-        """Return the steps with the work of some rows as it is on their peers."""
+    def with_peers(self, rows: Ints, *, handed_out: bool = False) -> PredictedMean | None:
+        """Return the steps with the work of some rows as it is on their peers.
+
+        handed_out: everybody waits for the batches of the last of them.
+        """
         draws = drawn(self.window, self.spans, self.work, rows, DRAWS)
-        if draws is None:
+        known = np.isfinite(self.duration)
+        if draws is None or not known.any():
             return None
-        others = np.ones(len(self.work.busy), np.bool_)
-        others[rows] = False
-        left = np.flatnonzero(others)
-        rest = self.graph.meet(self.work.data[left], self.work.busy[left], left)
-        actual = join(rest, self.graph.meet(self.work.data[rows], self.work.busy[rows], rows))
-        span = self.graph.span(actual)
-        saved = np.stack(
-            [
-                span - self.graph.span(join(rest, self.graph.meet(one.data, one.busy, rows)))
-                for one in draws.works
-            ]
-        )
-        return self._mean(saved, draws.error)
+        saved = self._saved(rows, draws.works, handed_out=handed_out)[:, known].mean(axis=1)
+        step, gain = float(self.duration[known].mean()), float(saved.mean())
+        chance = history.NORMAL_90 * math.hypot(float(saved.std(ddof=1)), draws.error)
+        return PredictedMean(step - gain, math.hypot(chance, _measured(step, gain)))
 
     def with_earlier_exchange(self) -> PredictedMean | None:
         """Return the steps with the exchange as long as before the onset."""
-        now = self.duration - self._span(self.work)
         earlier = work_of(self.window, self.spans.before)
         if earlier is None:
             return None
         duration = history.without_long(self.window.features.duration[self.spans.before])
-        return self._with_earlier(now, duration - self._span(earlier))
+        return self._with_earlier(
+            self.duration - self._span(self.work), duration - self._span(earlier)
+        )
+
+    def with_another_link(self, rows: Ints) -> PredictedMean | None:
+        """Return the steps with the work of rows as on their peers, and the exchange as before."""
+        exchange, work = self.with_earlier_exchange(), self.with_peers(rows)
+        if exchange is None or work is None:
+            return work
+        step = float(np.nanmean(self.duration))
+        mean = work.mean - (step - exchange.mean)
+        return PredictedMean(mean, math.hypot(work.margin, exchange.margin))
 
     def with_earlier_data(self) -> PredictedMean | None:
         """Return the steps with waits for batches as before the onset."""
         earlier = work_of(self.window, self.spans.before)
         if earlier is None:
             return None
-        now, none = self._span(self.work), np.zeros_like
-        without = self._span(RankWork(none(self.work.data), self.work.busy))
-        before = self._span(earlier) - self._span(RankWork(none(earlier.data), earlier.busy))
-        return self._with_earlier(now - without, before)
+        return self._with_earlier(self._waits(self.work), self._waits(earlier))
+
+    def _waits(self, work: RankWork) -> Floats:
+        """Return [steps], by how much waits for batches make steps longer."""
+        without = replace(work, data=np.zeros_like(work.data))
+        return self._span(work) - self._span(without)
 
     def _with_earlier(self, now: Floats, before: Floats) -> PredictedMean | None:
         """Return the steps with one part of them, [steps], as it was before."""
@@ -104,22 +113,32 @@ class _JobSteps:
         expected = history.predicted(before, int(known.sum()))
         if expected is None or not known.any():
             return None
-        mean = float((self.duration - now)[known].mean()) + expected.mean
         step = float(self.duration[known].mean())
+        mean = step - float(now[known].mean()) + expected.mean
         return PredictedMean(mean, math.hypot(expected.margin, _measured(step, step - mean)))
 
     def _span(self, work: RankWork) -> Floats:
-        return self.graph.span(self.graph.meet(work.data, work.busy))
+        return self.graph.span(self.graph.meet(work.ready, work.busy))
 
-    def _mean(self, saved: Floats, error: float) -> PredictedMean | None:
-        """Return the mean of steps that are shorter by what is saved, [draws, steps]."""
-        known = np.isfinite(self.duration)
-        if not known.any():
-            return None
-        by_draw = saved[:, known].mean(axis=1)
-        step, gain = float(self.duration[known].mean()), float(by_draw.mean())
-        chance = history.NORMAL_90 * math.hypot(float(by_draw.std(ddof=1)), error)
-        return PredictedMean(step - gain, math.hypot(chance, _measured(step, gain)))
+    def _saved(self, rows: Ints, draws: Sequence[RankWork], *, handed_out: bool) -> Floats:
+        """Return [draws, steps], by how much steps would be shorter."""
+        if handed_out:
+            span = self._span(self.work.handed_out())
+            return np.stack(
+                [span - self._span(self.work.put(rows, one).handed_out()) for one in draws]
+            )
+        others = np.ones(len(self.work.busy), np.bool_)
+        others[rows] = False
+        left = np.flatnonzero(others)
+        rest = self.graph.meet(self.work.ready[left], self.work.busy[left], left)
+        ours = self.graph.meet(self.work.ready[rows], self.work.busy[rows], rows)
+        span = self.graph.span(join(rest, ours))
+        return np.stack(
+            [
+                span - self.graph.span(join(rest, self.graph.meet(one.ready, one.busy, rows)))
+                for one in draws
+            ]
+        )
 
 
 def _measured(step: float, gain: float) -> float:

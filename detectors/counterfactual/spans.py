@@ -35,7 +35,8 @@ def spans_of(window: JobWindow, onset: float) -> StepSpans | None:
     ends, duration = features.step_ends, features.duration
     if len(ends) < FEWEST:
         return None
-    begun: Flags = ends - np.nan_to_num(duration) >= onset
+    # An onset is dated to a step: the one of which the larger part is after it counts.
+    begun: Flags = ends - np.nan_to_num(duration) / 2 >= onset
     if not begun.any():
         return None
     first, last = int(np.argmax(begun)), len(ends)
