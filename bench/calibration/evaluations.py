@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, cast
 
 from rankscope.alerts import repairs
-from rankscope.alerts.counterfactuals import StepMeter, unmeasured
 from rankscope.alerts.affected_job import JobHealth
 from rankscope.alerts.causes.catalogue import CauseCatalogue
 from rankscope.alerts.causes.engine import RootExplanation, explanations

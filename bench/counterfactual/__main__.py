@@ -1,4 +1,4 @@
-"""`python -m bench.counterfactual worlds|real`: how right the step time without a cause is."""
+"""`python -m bench.counterfactual worlds|real|cost`: how right the step time without a cause is."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ from rankscope.lab.suites.cases import SuiteCase
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.ids import Fault
 
-from . import figures, real, worlds
+from . import cost, figures, real, worlds
 from .figures import MeasuredCase
 
 
@@ -31,9 +31,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gloo.add_argument("--runs", type=int, default=13, help="jobs; default: 13, one of each kind")
     gloo.add_argument("--seed", type=int, default=1)
     gloo.add_argument("--out", type=Path, help="keep the cases here, as JSON lines")
+    large = verbs.add_parser("cost", help="CPU of evaluation with the meter and without")
+    large.add_argument("--ranks", type=int, default=1024)
+    large.add_argument("--kind", default="slow_gpu", help="of the simulator's faults")
     chosen = parser.parse_args(arguments)
+    if chosen.verb == "cost":
+        print(json.dumps(cost.cost(chosen.ranks, chosen.kind)))
+        return 0
     if chosen.verb == "worlds":
-        rows = _worlds(_cases(chosen.suite, chosen.seed)[: chosen.most], chosen.jobs)
+        cases = _cases(chosen.suite, chosen.seed)
+        # Cases come by fault: of fewer than all, some of each.
+        some = [cases[number * len(cases) // chosen.most] for number in range(chosen.most)]
+        rows = _worlds(cases if chosen.most >= len(cases) else some, chosen.jobs, chosen.out)
     else:
         rows = real.cases(chosen.runs, chosen.seed)
     if chosen.out is not None:
@@ -54,12 +63,14 @@ def _slows(fault: Fault) -> bool:
     return cause is not None and any(kinds.catalogue()[kind].slowdown for kind in cause.symptoms)
 
 
-def _worlds(cases: Sequence[SuiteCase], jobs: int) -> list[MeasuredCase]:
+def _worlds(cases: Sequence[SuiteCase], jobs: int, out: Path | None) -> list[MeasuredCase]:
     rows: list[MeasuredCase] = []
     with ProcessPoolExecutor(jobs) as pool:
         waiting = {pool.submit(worlds.measured, case): case for case in cases}
         for done, future in enumerate(as_completed(waiting), 1):
             rows += future.result()
+            if out is not None:
+                out.write_text(figures.lines(rows), encoding="utf-8")
             print(f"\r{done}/{len(cases)}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     return sorted(rows, key=lambda row: row.name)

@@ -32,10 +32,12 @@ def compared(
     held = (window.row_of(rank) for rank in ranks)
     rows = np.array([row for row in held if row is not None], np.int64)
     by_phases = replayed(window, spans, fault, rows)
-    if by_phases is not None:
+    if by_phases is not None and by_phases.known:
         return _comparison(window, spans, by_phases, "phases")
     by_durations = _by_durations(window, spans)
-    return None if by_durations is None else _comparison(window, spans, by_durations, "durations")
+    if by_durations is not None and by_durations.known:
+        return _comparison(window, spans, by_durations, "durations")
+    return None
 
 
 def _by_durations(window: JobWindow, spans: StepSpans) -> PredictedMean | None:

@@ -73,9 +73,8 @@ class StepGraph:
         if self.stages == 1:
             whole: Floats = np.max(ready + busy, axis=0)
             return whole
-        steps = busy.shape[1]
-        stage = busy.reshape(-1, self.stages, steps)
-        first = ready.reshape(-1, self.stages, steps).max(axis=1)
+        shape = (len(busy) // self.stages, self.stages, busy.shape[1])
+        stage, first = busy.reshape(shape), ready.reshape(shape).max(axis=1)
         batches = BATCHES_A_STAGE * self.stages
         beats = ((batches - 1) * stage.max(axis=1) + stage.sum(axis=1)) / batches
         found: Floats = np.max(first + beats, axis=0)

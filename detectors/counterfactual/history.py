@@ -33,6 +33,11 @@ class PredictedMean:
     mean: float
     margin: float
 
+    @property
+    def known(self) -> bool:
+        """Return whether both are numbers: of steps that few ranks report they may not be."""
+        return math.isfinite(self.mean) and math.isfinite(self.margin)
+
 
 def predicted(before: Floats, count: int) -> PredictedMean | None:
     """Return the mean of `count` steps that come after these, [steps]; None: too few are known.

@@ -24,10 +24,10 @@ from .work import RankWork, work_of
 DRAWS = 8
 """Draws of what the suspects would do."""
 
-OF_GAIN = 0.03
+OF_GAIN = 0.04
 """Share of the difference that measuring parts of steps may be wrong by, as a standard error."""
 
-OF_STEP = 0.003
+OF_STEP = 0.005
 """The same of the step itself: parts of steps are measured on each rank, to the millisecond."""
 
 

@@ -110,7 +110,8 @@ export function impact(incident) {
 }
 
 function without(found) {
-  return `${duration(found.without.step_seconds, 1)} (${duration(found.without.low, 1)} – ${duration(found.without.high, 1)})`;
+  const { step_seconds, low, high } = found.without;
+  return [duration(step_seconds), h("span", { class: "fine" }, ` ${duration(low)} – ${duration(high)}`)];
 }
 
 /** Return what steps take, and what they would without the cause, in a sentence; null where nobody can tell. */

@@ -132,6 +132,19 @@ def test_the_stage_of_a_pipeline_that_is_not_the_slowest_gains_little(steady):
     assert 0.0 < gain < 0.05
 
 
+def test_a_pipeline_that_was_never_well_has_peers_but_no_past(steady):
+    placed = JobTopology(
+        Job("example"),
+        placements=[
+            RankPlacement(rank, "host-0", dp=rank % 2, tp=0, pp=rank // 2) for rank in range(4)
+        ],
+    )
+    window = sketch(steady(4, 40), placed=placed, role_of=np.arange(4) // 2)
+    assert compared(window, Fault("network.congestion"), (), START) is None
+    assert compared(window, SLOW, (0, 1), START) is None
+    assert compared(window, SLOW, (0,), START) is not None
+
+
 def test_nothing_is_said_of_few_steps_or_of_a_job_that_was_never_well(steady):
     own = steady(8, 40)
     window = sketch(own)
