@@ -183,12 +183,13 @@ def _without(row: Document) -> list[str]:
     if not found:
         return []
     without, basis = found["without"], _BASES[found["basis"]]
+    step = f"{_shown(found['step_seconds'])} s"
+    instead = f"without this cause {_shown(without['step_seconds'])} s"
     interval = f"{_shown(without['low'])} - {_shown(without['high'])} s"
+    more = _shown(found["gpu_hours_an_hour"])
     return [
-        f"steps take {_shown(found['step_seconds'])} s; without this cause "
-        f"{_shown(without['step_seconds'])} s (90 % interval {interval}), {basis}",
-        f"{_shown(found['gpu_hours_lost'])} GPU-hours lost by that, "
-        f"{_shown(found['gpu_hours_an_hour'])} more an hour",
+        f"steps take {step}; {instead} (90 % interval {interval}), {basis}",
+        f"{_shown(found['gpu_hours_lost'])} GPU-hours lost by that, {more} more an hour",
     ]
 
 

@@ -42,29 +42,36 @@ class PredictedMean:
 def predicted(before: Floats, count: int) -> PredictedMean | None:
     """Return the mean of `count` steps that come after these, [steps]; None: too few are known.
 
-    Its error has three parts: blocks before and after stray by chance, and the level itself drifts.
-    How far means drift is seen in the past: differences between blocks as far apart as these.
+    Its error has three parts: blocks before and after stray by chance, and the level itself drifts,
+    as far as it did before.
     """
     known = before[np.isfinite(before)]
     if len(known) < FEWEST:
         return None
     size = min(BLOCK, max(len(known) // 4, 1))
-    whole = len(known) // size * size
-    blocks = known[-whole:].reshape(-1, size).mean(axis=1)
-    chance = float(blocks.var(ddof=1)) * size / len(known) + float(blocks.var(ddof=1)) * size / max(
-        count, 1
-    )
-    drift = _drift(blocks, size, count)
+    rows = known[-(len(known) // size * size) :].reshape(-1, size)
+    blocks = rows.mean(axis=1)
+    after = max(count, 1) / size
+    # Of a block: what single steps stray by within it, at least what blocks differ by.
+    single = float(rows.var(axis=1, ddof=1).mean()) / size if size > 1 else 0.0
+    chance = max(float(blocks.var(ddof=1)), single) * (1 / len(blocks) + 1 / after)
+    drift = _drift(blocks, single) * (len(blocks) + after) / 3
     freedom = len(blocks) - 1
     wide = T_90[freedom - 1] if freedom <= len(T_90) else NORMAL_90
     return PredictedMean(float(known.mean()), wide * math.sqrt(chance + drift))
 
 
-def _drift(blocks: Floats, size: int, count: int) -> float:
-    """Return the variance that a drift of the level adds, beyond what chance differs by."""
-    apart = min(max((len(blocks) * size + count) // (2 * size), 1), len(blocks) - 1)
-    between = blocks[apart:] - blocks[:-apart]
-    return max(float((between**2).mean()) - 2 * float(blocks.var(ddof=1)), 0.0)
+def _drift(blocks: Floats, single: float) -> float:
+    """Return by how much variance the level grows from block to block, as a random walk does.
+
+    blocks: their means. single: the variance that each has by chance. Seen over half of the blocks,
+    which shows a slow drift, and from one to the next.
+    """
+    grown = []
+    for apart in {1, max(len(blocks) // 2, 1)}:
+        between = blocks[apart:] - blocks[:-apart]
+        grown.append((float((between**2).mean()) - 2 * single) / apart)
+    return max(*grown, 0.0)
 
 
 def without_long(values: Floats) -> Floats:

@@ -66,10 +66,10 @@ def test_the_page_says_what_a_step_would_take_without_the_cause(
     browser.open(f"{collector.address}/#/incidents/5b8e1f0c2a7d4c93")
     assert (
         "Steps take 290 ms; without this cause they would take 101.2 ms "
-        "(90 % interval 99.1 ms – 103.4 ms), by what each rank does in a step."
+        "(90 % interval 99.1 ms to 103.4 ms), by what each rank does in a step."
     ) == text(browser, ".without")
     figures = text(browser, ".figures")
-    for word in ("step time without it", "101 ms 99.1 ms – 103 ms", "2.6 GPU-h"):
+    for word in ("step time without it", "101 ms 99.1 ms to 103 ms", "2.6 GPU-h"):
         assert word in figures
 
 

@@ -111,7 +111,7 @@ export function impact(incident) {
 
 function without(found) {
   const { step_seconds, low, high } = found.without;
-  return [duration(step_seconds), h("span", { class: "fine" }, ` ${duration(low)} – ${duration(high)}`)];
+  return [duration(step_seconds), h("span", { class: "fine" }, ` ${t("impact.between", { low: duration(low), high: duration(high) })}`)];
 }
 
 /** Return what steps take, and what they would without the cause, in a sentence; null where nobody can tell. */
