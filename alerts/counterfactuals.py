@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ..vocabulary.counterfactuals import Counterfactual, StepComparison
+from ..vocabulary.counterfactuals import StepComparison, StepCounterfactual
 from ..vocabulary.ids import Fault
 from ..vocabulary.ranks import RankSet
 
@@ -51,13 +51,13 @@ class MeasuredLoss:
         return 0.0 if self.steps is None else self.steps.share * self.gpus
 
 
-def total(losses: Iterable[MeasuredLoss]) -> Counterfactual | None:
+def total(losses: Iterable[MeasuredLoss]) -> StepCounterfactual | None:
     """Return what the jobs of an incident lose to its cause, None where none was measured."""
     measured = [loss for loss in losses if loss.steps is not None]
     first = measured[0].steps if measured else None
     if first is None:
         return None
-    return Counterfactual(
+    return StepCounterfactual(
         step_seconds=first.step_seconds,
         without=first.without,
         gpu_hours_lost=sum(loss.gpu_hours for loss in measured),

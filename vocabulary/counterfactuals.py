@@ -19,7 +19,7 @@ class StepTimeWithout(DocumentShape):
 
 
 @dataclass(frozen=True, slots=True)
-class Counterfactual(DocumentShape):
+class StepCounterfactual(DocumentShape):
     """The newest steps of a job as they are, and as they would be without the incident's cause.
 
     Of several jobs the step times are those of the first that is measured, the hours those of all.
