@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from ..vocabulary import findings as kinds
 from ..vocabulary.findings import Finding
-from ..vocabulary.ids import Job
+from ..vocabulary.ids import Fault, Job
 from ..vocabulary.incidents import Impact, Symptom, WeeklyLoss
+from ..vocabulary.ranks import RankSet
 from ..vocabulary.times import WEEK_SECONDS, week_of
-from . import impact
+from . import counterfactuals, impact
 
 GONE_SECONDS = 300.0
 """A job of which nothing was received for so long is over; a restart takes less."""
@@ -61,6 +62,7 @@ class AffectedJob:
     claimed: tuple[tuple[float, float], ...] = ()
     cost: impact.SymptomCost | None = None
     lost: dict[int, float] = field(default_factory=dict)
+    measured: counterfactuals.MeasuredLoss = field(default_factory=counterfactuals.MeasuredLoss)
 
     def found(self, symptoms: Sequence[Finding], health: JobHealth, now: float) -> list[str]:
         """Take the symptoms of `now`, at least one; return the texts of those that are new."""
@@ -100,6 +102,15 @@ class AffectedJob:
         last_step_at = self.health.last_step_at
         return any(impact.stopped(symptom, last_step_at) for symptom in self.active)
 
+    def measure(
+        self, meter: counterfactuals.StepMeter, fault: Fault, ranks: RankSet, now: float
+    ) -> None:
+        """Compare the job's steps with those without the cause, where it is due and slows them."""
+        slows = any(kinds.catalogue()[symptom.kind].effect == "slows" for symptom in self.active)
+        if slows and not self.stopped and self.last_active >= now and self.measured.due(now):
+            steps = meter(fault, ranks, self.opened_at)
+            self.measured.take(steps, onset=self.opened_at, gpus=self.health.ranks, now=now)
+
     def take(self, begin: float, end: float, gpu_seconds: float) -> None:
         """Take what is granted of its claims between two times."""
         seconds = end - begin
@@ -134,6 +145,7 @@ def total(parts: Sequence[AffectedJob], *, ranks_at_cause: int) -> Impact:
         jobs=len(parts),
         ranks_at_cause=ranks_at_cause,
         lost=tuple(lost),
+        counterfactual=None if stopped else counterfactuals.total(part.measured for part in parts),
     )
 
 

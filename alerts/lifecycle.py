@@ -22,6 +22,7 @@ from ..vocabulary.inspection import IncidentProfile, StackGroup
 from . import first_cause, stacks, summary
 from .affected_job import AffectedJob, JobHealth, total
 from .causes.engine import RootExplanation, ranks_at
+from .counterfactuals import StepMeter
 from .first_cause import FirstCause
 from .notices import SentNotices
 from .outside import MOST_NOTED, TimelineNote
@@ -260,6 +261,13 @@ class TrackedIncident:
         """Make the document anew and return the change to it."""
         self.document = self._incident(now)
         return IncidentChange(kind, self.document, notify)
+
+    def measure(self, job: Job, meter: StepMeter, now: float) -> None:
+        """Measure what the first cause takes of a job's steps, before a document is made of it."""
+        part = self.parts.get(job)
+        if part is not None and self.first is not None:
+            cause = self.first.cause
+            part.measure(meter, cause.hypotheses[0].fault, ranks_at(cause), now)
 
     def counted(self, change: IncidentChange) -> IncidentChange:
         """Return a change with what the incident costs by now."""

@@ -16,6 +16,7 @@ from .actions import PersonAction
 from .affected_job import JobHealth, is_history
 from .causes.engine import RootExplanation
 from .closed import ClosedIncident, ClosedIncidents
+from .counterfactuals import StepMeter, unmeasured
 from .lifecycle import IncidentChange, TrackedIncident
 from .losses import LossAccount
 from .observations import ObservationLog
@@ -106,12 +107,14 @@ class IncidentTracker:
         notes: Notes = no_notes,
         stacks: Stacks = no_stacks,
         seen: Seen = unread,
+        meter: StepMeter = unmeasured,
     ) -> list[IncidentChange]:
         """Take what was found about one job at `now`; return what changed.
 
         `notes` gives what others reported around a time of onset, for timelines; `stacks` the
         newest stack of each rank since a time, for incidents that stop the job; `seen` when a
-        device last worked.
+        device last worked; `meter` compares the job's steps with those without a cause, and is
+        asked only where a document is made anew.
         """
         incidents = [incident for incident in self._open.of_job(job) if incident.open]
         live = [finding for finding in findings if not is_history(finding, health)]
@@ -129,7 +132,7 @@ class IncidentTracker:
                 if incident not in incidents:
                     incidents.append(incident)
                 pairs.setdefault(incidents.index(incident), explanation)
-        return self._advance(job, incidents, pairs, health, now, notes, stacks, seen)
+        return self._advance(job, incidents, pairs, health, now, notes, stacks, seen, meter)
 
     def repaired(self, seen: Seen, now: float) -> list[IncidentChange]:
         """Return the ends of incidents that were open for a device alone, which is back."""
@@ -167,6 +170,7 @@ class IncidentTracker:
         notes: Notes,
         stacks: Stacks,
         seen: Seen,
+        meter: StepMeter,
     ) -> list[IncidentChange]:
         made: list[tuple[IncidentChange, TrackedIncident]] = []
         joined: list[TrackedIncident] = []
@@ -197,6 +201,8 @@ class IncidentTracker:
                 made.append((change, incident))
         touched = {incident.id: incident for incident in (*incidents, *joined)}.values()
         self.losses.settle(job, touched, health.ranks)
+        for incident in {incident.id: incident for _, incident in made}.values():
+            incident.measure(job, meter, now)
         counted = [(incident.counted(change), incident) for change, incident in made]
         for change, incident in counted:
             self.note(change, incident)

@@ -16,6 +16,10 @@ Document = Mapping[str, Any]
 WIDTH = 100
 _CALLS = 6
 """Of a stack, the innermost: the outer ones are the same everywhere."""
+_BASES = {
+    "phases": "by what each rank does in a step",
+    "durations": "by how long steps took before",
+}
 _RELATIONS = {"supports": "+", "contradicts": "-", "missing": "?"}
 
 
@@ -32,7 +36,7 @@ def incident_report(document: Document) -> str:
         _evidence(cause["hypotheses"][0]) if cause["hypotheses"] else [],
         _section("Actions", _actions(cause["hypotheses"])),
         _section("Next checks", [_check(row) for row in cause["next_checks"]]),
-        _section("Impact", [_impact(document["impact"])]),
+        _section("Impact", [_impact(document["impact"]), *_without(document["impact"])]),
         _section("How the answer developed", map(_change, document.get("cause_history") or ())),
         _section(
             "Stacks, innermost call first", [_stack(row) for row in document.get("stacks") or ()]
@@ -170,6 +174,23 @@ def _impact(row: Document) -> str:
         reach += _count(row["jobs"], "job")
     lost = f"{row['gpu_seconds_lost']:.0f} GPU-seconds lost so far"
     return f"{ranks} on {hosts}, {slow}, {lost}{reach}"
+
+
+def _without(row: Document) -> list[str]:
+    """Return what steps would take without the cause; nothing where nobody can tell."""
+    # Documents of before this key, in the store or in a file, have none.
+    found = row.get("counterfactual")
+    if not found:
+        return []
+    without, basis = found["without"], _BASES[found["basis"]]
+    step = f"{_shown(found['step_seconds'])} s"
+    instead = f"without this cause {_shown(without['step_seconds'])} s"
+    interval = f"{_shown(without['low'])} - {_shown(without['high'])} s"
+    more = _shown(found["gpu_hours_an_hour"])
+    return [
+        f"steps take {step}; {instead} (90 % interval {interval}), {basis}",
+        f"{_shown(found['gpu_hours_lost'])} GPU-hours lost by that, {more} more an hour",
+    ]
 
 
 def _change(row: Document) -> str:

@@ -6,6 +6,7 @@ Field names are fixed. Times are seconds since the epoch here, RFC 3339 in the d
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from .counterfactuals import StepCounterfactual
 from .entities import Entity, WrittenRanks
 from .faults import ONE_OF_ALL, Severity
 from .handling import IncidentHandling
@@ -164,6 +165,8 @@ class Impact(DocumentShape):
     ranks_at_cause: Annotated[Count, FieldPresence.OPTIONAL] = 0
     lost: Annotated[tuple[WeeklyLoss, ...], FieldPresence.OPTIONAL] = ()
     """`gpu_seconds_lost` by job and week."""
+    counterfactual: Annotated[StepCounterfactual | None, FieldPresence.OPTIONAL] = None
+    """The step time without the cause; None where nothing says it, and where the job is stopped."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gpu_hours_lost", self.gpu_seconds_lost / 3600)

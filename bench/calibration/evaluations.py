@@ -14,6 +14,7 @@ from rankscope.alerts import repairs
 from rankscope.alerts.affected_job import JobHealth
 from rankscope.alerts.causes.catalogue import CauseCatalogue
 from rankscope.alerts.causes.engine import RootExplanation, explanations
+from rankscope.alerts.counterfactuals import StepMeter, unmeasured
 from rankscope.alerts.lifecycle import IncidentChange
 from rankscope.alerts.tracker import (
     Explain,
@@ -81,6 +82,7 @@ class RecordingTracker(IncidentTracker):
         notes: Notes = no_notes,
         stacks: Stacks = no_stacks,
         seen: repairs.Seen = repairs.unread,
+        meter: StepMeter = unmeasured,
     ) -> list[IncidentChange]:
         """Keep what is given, and take it."""
         window: JobWindow = cast("partial[Any]", explain).args[0]
@@ -97,8 +99,9 @@ class RecordingTracker(IncidentTracker):
             )
         )
         return super().update(
-            job, attempt, findings, explain, health, now, notes=notes, stacks=stacks, seen=seen
-        )
+            job, attempt, findings, explain, health, now, notes=notes, stacks=stacks, seen=seen,
+            meter=meter,
+        )  # fmt: skip
 
     def _once(self, finding: Finding) -> Finding:
         key = (finding.kind, finding.entity, finding.onset, finding.window, finding.text)

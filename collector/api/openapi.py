@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from ...vocabulary import (
+    counterfactuals,
     entities,
     handling,
     incidents,
@@ -38,9 +39,9 @@ from ...vocabulary.answers import (
 from ...vocabulary.shapes import DocumentShape
 from . import problems, shape_routes
 
-_MODULES = (entities, handling, incidents, inspection, observations, profiling, causes, checks,
-            collectives, costs, figures, history, hosts, jobs, notifications, profiles, remedies,
-            service)  # fmt: skip
+_MODULES = (counterfactuals, entities, handling, incidents, inspection, observations, profiling,
+            causes, checks, collectives, costs, figures, history, hosts, jobs, notifications,
+            profiles, remedies, service)  # fmt: skip
 _PROBLEM = {
     "description": "What went wrong, as a problem document (RFC 9457)",
     "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},

@@ -40,6 +40,7 @@ from ..windows import TelemetryWindows
 from ..windows.attempt import JobAttempt
 from ..windows.devices import last_seen
 from . import bounds, brief_jobs
+from .counterfactuals import compared
 from .detection import DetectorAnswer, DetectorRunner
 from .explained import AttemptExplanations
 from .job_state import job_health, observed, stacks_since
@@ -313,6 +314,7 @@ class DetectionPipeline:
             notes=partial(self._outside_notes, window),
             stacks=partial(stacks_since, window),
             seen=self._seen_at(now),
+            meter=partial(compared, window),
         )
         last.due = self._due_after(window, attempt, last, now)
         root_of = partial(shared_root, topology=window.topology)

@@ -8,6 +8,7 @@ from tests.alerts.explaining import EVERYTHING
 
 from rankscope.alerts.causes.engine import explanations
 from rankscope.alerts.causes.scoring import UNPROVEN
+from rankscope.alerts.counterfactuals import StepMeter, unmeasured
 from rankscope.alerts.lifecycle import IncidentChange, JobHealth
 from rankscope.alerts.policy import POST_MORTEM
 from rankscope.alerts.repairs import Seen, unread
@@ -154,6 +155,7 @@ def evaluated(
         silent: float = 0.0,
         into: IncidentTracker = tracker,
         seen: Seen = unread,
+        meter: StepMeter = unmeasured,
     ) -> list[IncidentChange]:
         return into.update(
             layout.job,
@@ -163,6 +165,7 @@ def evaluated(
             health(now - 1.0 if stepped is None else stepped, attempt=attempt, silent=silent),
             START + now,
             seen=seen,
+            meter=meter,
         )
 
     return evaluate

@@ -52,6 +52,27 @@ def test_what_people_said_of_a_similar_incident_is_shown(browser: Any, serve: An
     assert "nobody said whether the cause was right" in text(browser, "main")
 
 
+def test_the_page_says_what_a_step_would_take_without_the_cause(
+    browser: Any, serve: Any, documents: Any
+):
+    """In the figures of the impact, and in a sentence under the plot with interval and basis."""
+    found = {
+        "step_seconds": 0.29, "without": {"step_seconds": 0.1012, "low": 0.0991, "high": 0.1034},
+        "gpu_hours_lost": 0.5, "gpu_hours_an_hour": 2.604, "basis": "phases",
+    }  # fmt: skip
+    incident = documents.incident()
+    incident["impact"]["counterfactual"] = found
+    collector = serve([incident])
+    browser.open(f"{collector.address}/#/incidents/5b8e1f0c2a7d4c93")
+    assert (
+        "Steps take 290 ms; without this cause they would take 101.2 ms "
+        "(90 % interval 99.1 ms to 103.4 ms), by what each rank does in a step."
+    ) == text(browser, ".without")
+    figures = text(browser, ".figures")
+    for word in ("step time without it", "101 ms 99.1 ms to 103 ms", "2.6 GPU-h"):
+        assert word in figures
+
+
 def test_the_page_shows_how_the_answer_developed(browser: Any, serve: Any, documents: Any):
     entity = {"type": "host", "id": "gpu-12", "host": "gpu-12", "ranks": [2, 3]}
     change = {"at": 1795183400, "status": "provisional", "fault": "gpu.slow", "entity": entity,

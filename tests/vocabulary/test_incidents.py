@@ -114,7 +114,7 @@ def test_every_field_that_section_5_of_the_contract_names_is_there(incident):
     assert {"missing", "clock_skew_seconds", "coverage"} == set(cause["data_quality"])
     assert {
         "ranks", "nodes", "slowdown", "gpu_seconds_lost",
-        "jobs", "ranks_at_cause", "gpu_hours_lost", "lost",  # added
+        "jobs", "ranks_at_cause", "gpu_hours_lost", "lost", "counterfactual",  # added
     } == set(document["impact"])  # fmt: skip
 
 

@@ -100,11 +100,28 @@ export function impact(incident) {
   return h("section", {}, h("h2", {}, t("impact.title")), h("dl", { class: "figures" },
     figure(t(past() ? "impact.lost.past" : "impact.lost"), lost(cost.gpu_seconds_lost)),
     figure(t("impact.step"), stopped ? t("impact.nosteps") : cost.slowdown === 1 ? t("impact.usual") : `× ${digits(cost.slowdown)}`),
+    cost.counterfactual && figure(t("impact.without"), without(cost.counterfactual)),
+    cost.counterfactual && figure(t("impact.hour"), lost(3600 * cost.counterfactual.gpu_hours_an_hour)),
     figure(t("impact.ranks"), cost.ranks ?? "–"),
     figure(t("impact.nodes"), cost.nodes ?? "–")),
   cost.ranks_at_cause > 0 && h("p", { class: "fine" }, held > 0
     ? t("impact.held", { ranks: count("rank", cost.ranks_at_cause), held, jobs })
     : t("impact.all", { jobs })));
+}
+
+function without(found) {
+  const { step_seconds, low, high } = found.without;
+  return [duration(step_seconds), h("span", { class: "fine" }, ` ${t("impact.between", { low: duration(low), high: duration(high) })}`)];
+}
+
+/** Return what steps take, and what they would without the cause, in a sentence; null where nobody can tell. */
+export function withoutCause(incident) {
+  const found = incident.impact?.counterfactual;
+  if (!found) return null;
+  return h("p", { class: "fine without", "data-key": "without" }, t("plots.without", {
+    step: duration(found.step_seconds, 1), without: duration(found.without.step_seconds, 1),
+    low: duration(found.without.low, 1), high: duration(found.without.high, 1), basis: t(`plots.basis.${found.basis}`),
+  }));
 }
 
 function figure(name, value) {

@@ -5,6 +5,7 @@ import { get } from "../parts/api.js";
 import { h, list, show, tabs } from "../parts/dom.js";
 import { epoch, metric, metricHelp, metricName, now, past, rankNumbers, unitOf } from "../parts/units.js";
 import { t } from "../texts/texts.js";
+import { withoutCause } from "./answer.js";
 
 const FALLBACKS = ["training.compute.duration", "training.progress.age", "training.step.duration"];
 const LONGEST = 6 * 3600; // seconds; what the collector reads again at once
@@ -49,12 +50,12 @@ export function plotPanel(signal) {
       if (!drawn) continue;
       // Where everybody is accused nobody stands out.
       const accused = drawn.lines.length && drawn.lines.every((line) => culprits.has(line.rank)) && culprits.size >= drawn.count ? new Set() : culprits;
-      const text = JSON.stringify([name, answer, incident.opened_at]);
+      const text = JSON.stringify([name, answer, incident.opened_at, incident.impact?.counterfactual]);
       if (text === shown) return undefined;
       shown = text;
       const label = Object.entries(drawn.attributes).filter(([key]) => key !== "host.name").map((pair) => pair.join("=")).join(", ");
       const figure = spreadFigure(answer, drawn, { name: label ? `${metricName(name)} (${label})` : metricName(name), culprits: accused, onset: epoch(incident.opened_at), unit: unitOf(name) ?? answer.unit });
-      return show(root, h("h2", {}, accused.size ? t("plots.against") : t("plots.every")), choices(names, name, incident), figure,
+      return show(root, h("h2", {}, accused.size ? t("plots.against") : t("plots.every")), choices(names, name, incident), figure, withoutCause(incident),
         answer.source === "journal" && h("p", { class: "fine" }, t("plots.journal")));
     }
     shown = "";
