@@ -1,6 +1,7 @@
 """Steps: what is one, which optimizer's, and what their losses add up to."""
 
 import time
+from typing import Any
 
 import pytest
 import torch
@@ -139,9 +140,9 @@ compiles = pytest.mark.filterwarnings("ignore:.torch.jit.script_method:Deprecati
 """torch imports its own compiler at the first such update."""
 
 
-def compiled(optimizer):
+def compiled(optimizer: Any, backend: Any = "eager") -> Any:
     """Have the update compiled, as tutorials do; a backend that compiles nothing traces as well."""
-    optimizer.step = torch.compile(optimizer.step, backend="eager")
+    optimizer.step = torch.compile(optimizer.step, backend=backend)
     return optimizer
 
 
@@ -160,9 +161,11 @@ def test_updates_that_torch_compiled_are_steps(watch, listener, model):
 @compiles
 def test_a_compiled_update_ends_its_step_when_the_next_batch_is_asked_for(watch, listener, model):
     optimizer = compiled(torch.optim.SGD(model.parameters(), lr=0.0))
-    loader = torch.utils.data.DataLoader(torch.ones(6, 4), batch_size=2)
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(torch.ones(6, 4)), batch_size=2
+    )
     for _ in range(2):
-        for batch in loader:
+        for (batch,) in loader:
             model(batch).mean().backward()
             optimizer.step()
     watch.detach()
@@ -180,7 +183,7 @@ def test_a_compiled_update_is_not_compiled_again_at_each_step(watch, model):
         graphs.append(graph)
         return graph.forward
 
-    optimizer.step = torch.compile(optimizer.step, backend=backend)
+    compiled(optimizer, backend)
     train(model, optimizer, steps=2)
     before = len(graphs)
     train(model, optimizer, steps=6)
