@@ -8,6 +8,7 @@ imports Accelerate. Without the library the class can still be made and attaches
 no Accelerator will take it.
 """
 
+import sys
 from typing import Any
 
 from .callbacks import CallbackHooks, guarded, lazily
@@ -40,8 +41,7 @@ class _AccelerateHooks(CallbackHooks):
     def __init__(self, run_name: str | None = None, **attaching: Any) -> None:
         super().__init__(**{"framework": "accelerate", "job": run_name, **attaching})
         self._attach()
-        # Accelerator.backward divides the loss of each micro-batch: they add up to the step's.
-        self._watch.losses_add_up = True
+        self._watch.losses_divided_by = _micro_batches
 
     @property
     def tracker(self) -> Any:
@@ -64,6 +64,12 @@ class _AccelerateHooks(CallbackHooks):
     def finish(self) -> None:
         """Detach; the watch stays, and does nothing more."""
         self._watch.detach()
+
+
+def _micro_batches() -> int:
+    """Return by what Accelerator.backward divides each loss, of an update of fewer batches too."""
+    state = getattr(sys.modules.get("accelerate.state"), "GradientState", None)
+    return int(state().num_steps) if state is not None else 1
 
 
 RankscopeTracker: type[Any]

@@ -8,9 +8,11 @@ imported before Lightning or without it; asking for the class imports Lightning.
 library the class can still be made: it prints why it does nothing.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from .callbacks import CallbackHooks, guarded, lazily
+from .hooks.context import reference
 
 __all__ = ["RankscopeCallback"]
 
@@ -33,8 +35,7 @@ class _LightningHooks(CallbackHooks):
         """Attach, with the module and the first of the trainer's optimizers."""
         optimizers = getattr(trainer, "optimizers", None) or [None]
         self._attach(framework="lightning", model=pl_module, optimizer=optimizers[0])
-        # Lightning divides the loss of each accumulated batch, so that they add up to the step's.
-        self._watch.losses_add_up = True
+        self._watch.losses_divided_by = _micro_batches(trainer, pl_module)
         done = getattr(trainer, "global_step", 0)  # updates of all optimizers, a resumed run's too
         if isinstance(done, int) and done > 0:
             self._watch.continue_from(done // len(optimizers))
@@ -79,6 +80,20 @@ class _LightningHooks(CallbackHooks):
         saving, self._saving = self._saving, None
         if saving is not None:
             saving.__exit__(None, None, None)
+
+
+def _micro_batches(trainer: Any, module: Any) -> Callable[[], int]:
+    """Return what tells by what Lightning divides each loss, of an update of fewer batches too.
+
+    A module that steps its optimizers itself has its losses as they are.
+    """
+    trainer = reference(trainer)
+    automatic = getattr(module, "automatic_optimization", True)
+
+    def batches() -> int:
+        return int(getattr(trainer(), "accumulate_grad_batches", 1)) if automatic else 1
+
+    return batches
 
 
 RankscopeCallback: type[Any]

@@ -1,6 +1,6 @@
 """The watch that does nothing: RANKSCOPE_PROBE=0, or a process in which the probe cannot live."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ class SilentWatch:
 
     failures = 0
     losses_add_up = False
+    losses_divided_by: Callable[[], int] | None = None
 
     def step(self, index: int | None = None) -> AbstractContextManager[None]:  # noqa: ARG002
         """Return a context manager that does nothing."""

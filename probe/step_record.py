@@ -29,7 +29,8 @@ class StepRecord:
     Durations are seconds, and no second is in two of them; `comm`, `data` and `compute` hold only
     where `..._known` (`own_known` for compute), the others where above 0. `residual`: compute runs
     on a device and was not timed there, so what is left of the step is sent instead.
-    `losses_add_up`: the step's loss is the sum of its micro-batches' losses, else their mean.
+    `losses_add_up`: the step's loss is the sum of its micro-batches' losses, else their mean, times
+    `losses_divided_by` where each was divided by that.
     `counted`: seconds that are already part of one of its durations; who adds to one adds to it.
     """
 
@@ -50,6 +51,7 @@ class StepRecord:
     loss_sum: float = 0.0
     loss_count: int = 0
     losses_add_up: bool = False
+    losses_divided_by: int = 1
     counted: float = 0.0
     values: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict)
     late: DeferredValues | None = None
@@ -85,7 +87,8 @@ class StepRecord:
         self._fill()
         if self.loss_count and ("training.loss", "") not in self.values:
             losses = 1 if self.losses_add_up else self.loss_count
-            self.set("training.loss", self.loss_sum / losses, scope="local")
+            loss = self.loss_sum * self.losses_divided_by / losses
+            self.set("training.loss", loss, scope="local")
         bad = self._non_finite()
         for what, (count, _value) in bad.items():
             if count > 0:

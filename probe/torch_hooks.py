@@ -74,6 +74,8 @@ class TorchHooks:
         watch.alarm = context.alarm
 
     def remove(self) -> None:
+        if self.context is not None and self.context.traced_update:
+            self.context.end_traced()
         self._watch.closers.clear()
         self._watch.keep = None
         if self.context is not None:

@@ -27,6 +27,9 @@ class Watch:
 
     `failures` counts what went wrong inside the probe and was kept from the job. In a forked
     child (a data loader's worker) every call is nothing: the child is another process.
+    `losses_divided_by`, asked at the end of each step, tells by what the loss of each micro-batch
+    was divided: frameworks divide by how many an update is meant to have, and do so for an update
+    of fewer too, as the last of an epoch is.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Watch:
         self.closers: list[Callable[[], None]] = []
         self.keep: Callable[[str, object, str], bool] | None = None
         self.alarm: Callable[[], None] = _no_alarm
+        self.losses_divided_by: Callable[[], int] | None = None
         self.failures = 0
 
     def step(self, index: int | None = None) -> AbstractContextManager[None]:
@@ -121,6 +125,11 @@ class Watch:
                 try:
                     close()
                 except Exception:  # noqa: BLE001  one reading, not the step
+                    self.failures += 1
+            if self.losses_divided_by is not None:
+                try:
+                    self._timeline.open.losses_divided_by = self.losses_divided_by()
+                except Exception:  # noqa: BLE001  one value, not the step
                     self.failures += 1
             record = self._timeline.close(index)
             self._heartbeat.step_ended(record.duration)

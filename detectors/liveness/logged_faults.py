@@ -21,8 +21,8 @@ from .stops import rank_of
 _OF_DEVICES = ("gpu.fault", "host.oom_kill")
 _HARMLESS = ("info", "warning", "application")
 
-_LAUNCHED = ("python.", "torchrun.")
-"""Signatures of cascades that launchers log of what they started."""
+_LAUNCHED = ("python.", "torchrun.", "jax.peer_lost")
+"""Signatures of cascades that launchers log of what they started, and JAX of all of a job."""
 
 _DEVICE_ERROR = "job.device_error"
 _ENDED = {

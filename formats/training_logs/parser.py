@@ -38,6 +38,8 @@ from .prefixes import LinePrefixes
 from .value_lines import PlacedLine, Reported, ValueLines
 
 _BLOCK = 1 << 20
+_PEER_LOST, _FATAL_STACK = "jax.peer_lost", "*** Check failure stack trace"
+"""JAX ends a process whose peer ended by a fatal line, behind which stands the stack of that."""
 
 
 class TrainingLogParser:
@@ -84,6 +86,8 @@ class TrainingLogParser:
         self._stack = crashes.CrashStack()
         self._tracebacks = tracebacks.ExceptionTraceback()
         self._overflows = overflows.OverflowRun()
+        self._lost_peers: set[tuple[int | None, int | None]] = set()
+        """The rank and local rank that prefixes of such lines name."""
         self._stack_of: tuple[int | None, int | None] = (None, None)
         """The rank and local rank that prefixes of a stack's lines name."""
         self._continued = continued.ContinuedLines()
@@ -294,6 +298,10 @@ class TrainingLogParser:
             return [], self._exception(raised, at, self._whose.written_by(cleaned))
         self._tracebacks.told()
         name = fault.signature.name
+        if name == _PEER_LOST:
+            self._lost_peers.add(whose)
+        elif whose in self._lost_peers and text.startswith(_FATAL_STACK):
+            return [], []  # of that fatal line, which says that a peer ended
         if name == "torchrun.child_failed" and text.rstrip(": ").endswith(torchrun.BEGINS):
             self._block.begin()
         if crashes.BEGINS in text:

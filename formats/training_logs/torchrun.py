@@ -1,6 +1,7 @@
 """Which processes failed, as torchrun prints it: the first at once, all when it gives a job up."""
 
 import re
+import signal
 from collections.abc import Mapping
 from datetime import tzinfo
 
@@ -32,13 +33,21 @@ def failed(text: str, local_ranks: Mapping[int, int], at: float) -> Event:
 
 
 class TorchrunBlock:
-    """Follows one block, line by line; `read` returns the exits that it lists, each once."""
+    """Follows one block, line by line; `read` returns the exits that it lists, each once.
+
+    What torchrun told to end (SIGTERM) ended after what it had noticed. The block may say
+    otherwise: the time of a process marked by `@record` is that of its exception, such as that a
+    peer is gone, and that of one that was killed is when it was noticed, both in whole seconds.
+    Over the turn of a second the block names the wrong one as the root cause. The one noticed
+    stands first, unless it is the root cause. (PyTorch 2.13)
+    """
 
     def __init__(self, zone: tzinfo | None = None) -> None:
         self._zone = zone
         self._left = 0
         self._fields: dict[str, str] = {}
         self._seen: set[tuple[int, int]] = set()
+        self._noticed = 0.0
 
     @property
     def open(self) -> bool:
@@ -48,6 +57,7 @@ class TorchrunBlock:
     def begin(self) -> None:
         """Note that a block begins."""
         self._left, self._fields = _LONGEST, {}
+        self._noticed = 0.0
 
     def read(self, text: str) -> tuple[Event, float | None] | None:
         """Take a line inside a block; return an exit, and when it was, once it is complete.
@@ -76,6 +86,10 @@ class TorchrunBlock:
             return None
         self._seen.add((number, pid))
         at = times.read(self._fields.get("time", ""), self._zone)
+        if at is not None and code == -signal.SIGTERM:
+            at = max(at, self._noticed)
+        elif at is not None:
+            self._noticed = max(at, self._noticed)
         return Event("process.exit", 0.0, {"rank": number, "pid": pid, **_how(code)}), at
 
 

@@ -56,6 +56,8 @@ def install(context: HookContext) -> None:
         asking, local_end = False, 0.0
         context.in_backward = True
         phases.evaluation_signs = 0
+        if context.traced_update:
+            context.end_traced()
         if not timeline.begun:
             timeline.begin_first()
         loss: Any = tensors

@@ -27,6 +27,8 @@ def install(context: HookContext) -> None:
         def __next__(self: Any) -> Any:  # noqa: N807  the name it replaces
             if context.inactive() or timeline.waiting or threading.get_ident() != timeline.thread:
                 return original(self)
+            if context.traced_update:
+                _end_traced(context)
             timeline.waiting = True
             evaluating = _evaluating(context)
             span = TimelineSpan(timeline.open)
@@ -39,6 +41,13 @@ def install(context: HookContext) -> None:
         return __next__
 
     context.patches.replace(iterator, "__next__", timed)
+
+
+def _end_traced(context: HookContext) -> None:
+    try:
+        context.end_traced()
+    except Exception:  # noqa: BLE001  the edge of the job
+        context.failed()
 
 
 def _evaluating(context: HookContext) -> bool:

@@ -28,7 +28,8 @@ class HookContext:
 
     `torch` is the job's own module. `failures` counts what went wrong in a hook. `gradient_hook`
     is the one on a parameter; it calls `gradient_seen` in each backward pass, and is relied on for
-    that while `gradient_hooked`. What every step passes through asks `active` and `compiling` and
+    that while `gradient_hooked`. `traced_update`: a compiled update was made whose step is not yet
+    ended. What every step passes through asks `active` and `compiling` and
     the references themselves: once a step every call finds cold caches and costs microseconds.
     """
 
@@ -57,6 +58,8 @@ class HookContext:
         self.unscaled: Any = None
         self.scaler: Callable[[], Any] | None = None
         self.updated = False
+        self.traced_update = False
+        self.visible_updates = 0
         self.clipped = False
         self.norm_budget = TimeBudget(NORM_SHARE)
         self.local_budget = TimeBudget(LOCAL_SHARE)
@@ -111,6 +114,18 @@ class HookContext:
         """End the step, unless the loop marks its steps itself."""
         if not self.timeline.explicit:
             self.steps.end_step()
+
+    def end_traced(self) -> None:
+        """End the step of a compiled update: called where the next step shows.
+
+        Such an update runs nothing of ours but the one assignment that torch traced (2.13 traces
+        the global hooks with `is_compiling()` true and replays what they assign).
+        """
+        self.traced_update = False
+        if self.visible_updates:
+            self.visible_updates -= 1
+        else:
+            self.update_ended()
 
     def failed(self) -> None:
         """Count an exception that was kept from the job."""

@@ -35,7 +35,10 @@ def install(context: HookContext) -> None:
 
     def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
         nonlocal outer, began, counted, strangers
-        if not context.active or compiling():
+        if not context.active:
+            return
+        if compiling():
+            context.traced_update = True
             return
         try:
             # One inside another is part of it; the same again means that its last update raised.
@@ -80,6 +83,8 @@ def install(context: HookContext) -> None:
             if context.step_optimizer_reference() is not optimizer:
                 timeline.work_begins()
             elif not timeline.explicit:
+                context.traced_update = False
+                context.visible_updates = _TAKES_OVER
                 context.steps.end_step()
         except Exception:  # noqa: BLE001  the edge of the job
             context.failed()

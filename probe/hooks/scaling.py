@@ -29,11 +29,12 @@ def install(context: HookContext) -> None:
         def step(self: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
             if context.inactive():
                 return original(self, optimizer, *args, **kwargs)
-            context.updated = False
+            context.updated = context.traced_update = False
             context.scaler = reference(self)
             result = original(self, optimizer, *args, **kwargs)
             try:
-                if not context.updated and context.is_step_optimizer(optimizer):
+                unseen = not context.updated and not context.traced_update
+                if unseen and context.is_step_optimizer(optimizer):
                     # At least one gradient was not finite; the scaler does not count them.
                     context.open.set("training.nonfinite", 1.0, of="grad_reduced")
                     context.update_ended()

@@ -92,6 +92,70 @@ def test_the_accelerate_loop_of_the_tutorial_is_followed(run, listener):
     assert listener.samples("training.rank.info", framework="accelerate")
 
 
+UNEVEN = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+model = torch.nn.Linear(4, 1)
+torch.nn.init.ones_(model.weight), torch.nn.init.zeros_(model.bias)
+rows = TensorDataset(torch.ones(20, 4))  # five batches: the second update of an epoch is of one
+"""
+
+UNEVEN_LIGHTNING = (
+    UNEVEN
+    + """
+from lightning.pytorch import LightningModule, Trainer
+from rankscope.probe.lightning import RankscopeCallback
+
+class Module(LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.model = model
+    def training_step(self, batch, index):
+        return self.model(batch[0]).mean()
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.0)
+
+Trainer(
+    accelerator="cpu", max_epochs=2, accumulate_grad_batches=4, logger=False,
+    enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+    callbacks=[RankscopeCallback()],
+).fit(Module(), DataLoader(rows, batch_size=4))
+"""
+)
+
+UNEVEN_ACCELERATE = (
+    UNEVEN
+    + """
+from accelerate import Accelerator
+from rankscope.probe.accelerate import RankscopeTracker
+
+accelerator = Accelerator(cpu=True, gradient_accumulation_steps=4, log_with=[RankscopeTracker("j")])
+accelerator.init_trackers("j")
+model, optimizer, loader = accelerator.prepare(
+    model, torch.optim.SGD(model.parameters(), lr=0.0), DataLoader(rows, batch_size=4)
+)
+for _ in range(2):
+    for batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(batch[0]).mean())
+            optimizer.step()
+            optimizer.zero_grad()
+accelerator.end_training()
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "code", [UNEVEN_LIGHTNING, UNEVEN_ACCELERATE], ids=["lightning", "accelerate"]
+)
+def test_the_loss_of_an_epochs_last_update_is_no_part_of_itself(run, listener, code):
+    """Lightning 2.6 and Accelerate 1.15 divide it by four micro-batches where it has but one."""
+    run(code)
+    assert [0, 1, 2, 3] == listener.values("training.step")
+    assert [4.0] * 4 == listener.values("training.loss", scope="local")
+
+
 @pytest.mark.long
 def test_each_class_is_the_librarys_own_in_whatever_order_they_are_imported(run):
     """Also after both Lightnings, whose callbacks are different classes."""

@@ -1,6 +1,7 @@
 """Steps: what is one, which optimizer's, and what their losses add up to."""
 
 import time
+from typing import Any
 
 import pytest
 import torch
@@ -133,3 +134,86 @@ def test_updates_that_a_scaler_skips_are_steps_with_the_loss_before_scaling(watc
     assert [pytest.approx(expected)] * 3 == listener.values("training.loss")
     assert [1024.0, 1024.0, 512.0] == listener.values("training.loss_scale")
     assert [1.0] == listener.values("training.nonfinite", of="grad_reduced")
+
+
+compiles = pytest.mark.filterwarnings("ignore:.torch.jit.script_method:DeprecationWarning")
+"""torch imports its own compiler at the first such update."""
+
+
+def compiled(optimizer: Any, backend: Any = "eager") -> Any:
+    """Have the update compiled, as tutorials do; a backend that compiles nothing traces as well."""
+    optimizer.step = torch.compile(optimizer.step, backend=backend)
+    return optimizer
+
+
+@compiles
+def test_updates_that_torch_compiled_are_steps(watch, listener, model):
+    optimizer = compiled(torch.optim.SGD(model.parameters(), lr=0.0))
+    expected = model(torch.ones(2, 4)).mean().item()
+    train(model, optimizer, steps=4, batches=3)
+    watch.detach()
+    listener.wait()
+    assert [0, 1, 2, 3] == listener.values("training.step")
+    assert [pytest.approx(expected)] * 4 == listener.values("training.loss")
+    assert 0 == watch.failures
+
+
+@compiles
+def test_a_compiled_update_ends_its_step_when_the_next_batch_is_asked_for(watch, listener, model):
+    optimizer = compiled(torch.optim.SGD(model.parameters(), lr=0.0))
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(torch.ones(6, 4)), batch_size=2
+    )
+    for _ in range(2):
+        for (batch,) in loader:
+            model(batch).mean().backward()
+            optimizer.step()
+    watch.detach()
+    listener.wait()
+    assert [*range(6)] == listener.values("training.step")
+    assert 6 == len(listener.values("training.data.duration"))
+
+
+@compiles
+def test_a_compiled_update_is_not_compiled_again_at_each_step(watch, model):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    graphs = []
+
+    def backend(graph, _inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    compiled(optimizer, backend)
+    train(model, optimizer, steps=2)
+    before = len(graphs)
+    train(model, optimizer, steps=6)
+    assert before == len(graphs)
+    assert 0 == watch.failures
+
+
+@compiles
+def test_compiled_updates_beside_visible_ones_are_no_steps_of_their_own(watch, listener, model):
+    other = torch.nn.Linear(4, 1)
+    visible = torch.optim.SGD(model.parameters(), lr=0.1)
+    traced = compiled(torch.optim.SGD(other.parameters(), lr=0.1))
+    for _ in range(3):
+        train(model, visible, steps=1)
+        train(other, traced, steps=1)
+    watch.detach()
+    listener.wait()
+    assert [0, 1, 2] == listener.values("training.step")
+
+
+@compiles
+def test_a_compiled_update_through_a_scaler_was_not_skipped(watch, listener, model):
+    optimizer = compiled(torch.optim.SGD(model.parameters(), lr=0.0))
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    for _ in range(3):
+        optimizer.zero_grad()
+        scaler.scale(model(torch.ones(2, 4)).mean()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    watch.detach()
+    listener.wait()
+    assert [0, 1, 2] == listener.values("training.step")
+    assert not listener.values("training.nonfinite", of="grad_reduced")

@@ -96,6 +96,32 @@ RANK_ENDED = {
 }
 
 
+RECORDED = """\
+[{0}]:
+  time      : 2026-05-13_12:00:{1}
+  host      : gpu-2
+  rank      : {2} (local_rank: {2})
+  exitcode  : {3} (pid: 1475{2})
+  error_file: {4}
+  traceback : n/a
+"""
+
+
+def test_a_killed_rank_goes_before_one_that_wrote_its_exception_a_second_earlier(first):
+    """The earliest time is the root cause to torchrun 2.13; an exception's is exact."""
+    table = (
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\nFailures:\n"
+        + RECORDED.format(1, 42, 1, "-9", "<N/A>")
+        + RECORDED.format(2, 42, 0, "-15", "<N/A>")
+        + RECORDED.format(3, 41, 3, "-15", "/logs/attempt_0/3/error.json")
+        + "-----\nRoot Cause (first observed failure):\n"
+        + RECORDED.format(0, 41, 2, "-15", "/logs/attempt_0/2/error.json")
+        + "=====\n"
+    )
+    fault, ranks, _ = cause(first(table))
+    assert (CRASH, [1]) == (fault, ranks)
+
+
 @pytest.mark.parametrize("text", RANK_ENDED.values(), ids=RANK_ENDED)
 def test_a_launcher_says_which_rank_ended_first(first, text):
     document = first(text)
@@ -141,6 +167,30 @@ def test_a_survivor_that_the_launcher_names_is_not_the_culprit(first):
         })
     )  # fmt: skip
     assert (CRASH, [1]) == (fault, ranks)
+
+
+ENDED_BY_JAX = """\
+F0513 12:05:48.801268   18848 client.h:80] Terminating process because the JAX distributed service \
+detected fatal errors. This most likely indicates that another task died; see the other task logs \
+for more details. absl::Status: INTERNAL: Shutdown barrier has failed.
+*** Check failure stack trace: ***
+"""
+"""What every process of a job ends with after one has raised: by default five minutes later."""
+
+
+def test_in_a_job_of_jax_the_process_with_an_exception_of_its_own_ended_first(first):
+    said = {f"rank{rank}.log": "step 0 8.0\nstep 1 8.0\n" + ENDED_BY_JAX for rank in (0, 2)}
+    said["rank1.log"] = "step 0 8.0\nstep 1 8.0\n" + TRACEBACK.format("") + ENDED_BY_JAX
+    fault, ranks, _ = cause(first(**said))
+    assert (CRASH, [1]) == (fault, ranks)
+
+
+def test_of_one_log_of_jax_the_exception_is_the_root_and_not_the_stack_of_its_end(first):
+    document = first("step 0 8.0\nstep 1 8.0\n" + TRACEBACK.format("") + ENDED_BY_JAX)
+    assert CRASH == cause(document)[0]
+    assert ["python.exception", "jax.peer_lost"] == [
+        line["signature"] for line in document["leftovers"]["lines"]
+    ]
 
 
 def test_a_healthy_job_has_no_incident(first):
