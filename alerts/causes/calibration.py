@@ -62,14 +62,19 @@ UNCALIBRATED = ProbabilityCalibration(temperature=1.0, high=0.9, medium=0.6)
 """What confidence follows from where a catalogue has no calibration."""
 
 
-def lead(rows: Sequence[Hypothesis], unknown: float) -> float:
+def lead(rows: Sequence[Hypothesis], unknown: float, also: Sequence[Entity] = ()) -> float:
     """Return by how much (nats) the first hypothesis, a named one, leads the next and unknown.
 
-    The same fault at a place that overlaps is no other answer.
+    The same fault at a place that overlaps is no other answer, nor at one that the answer names as
+    well (`also`): a popular expert shows in every expert group.
     """
     first, *others = rows
-    rivals = (row.score for row in others if not same(first, row))
+    rivals = (row.score for row in others if not same(first, row) and not _at(first, row, also))
     return first.score - max([unknown, *rivals])
+
+
+def _at(first: Hypothesis, row: Hypothesis, places: Sequence[Entity]) -> bool:
+    return first.fault == row.fault and any(overlap(row.entity, place) for place in places)
 
 
 def same(one: Hypothesis, other: Hypothesis) -> bool:

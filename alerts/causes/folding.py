@@ -79,7 +79,7 @@ def folded(
         before = next((other for other in rows if _leads_to(other, row)), None)
         if before is not None:
             rows = [
-                _joined(other, row) if other is before else other
+                joined(other, row) if other is before else other
                 for other in rows
                 if other is not row
             ]
@@ -96,7 +96,7 @@ def _with_their_ends(kept: Sequence[Named], topology: JobTopology) -> list[Folde
         for end, (other, _) in enumerate(kept):
             ended = end in rows and other.cause.fault in candidate.cause.ends_in
             if ended and _at_one_place(candidate.entity, other.entity, topology):
-                rows[end] = _joined(rows[end], rows.pop(number))
+                rows[end] = joined(rows[end], rows.pop(number))
                 break
     return list(rows.values())
 
@@ -119,7 +119,7 @@ def _at_one_host(found: Sequence[Named], topology: JobTopology) -> list[Named]:
             if shared is not None:
                 rest = (row for row in held.ranking.candidates if row is not shared)
                 ranked = replace(held.ranking, candidates=(shared, *rest))
-                kept[number] = (shared, _joined(replace(held, ranking=ranked), root))
+                kept[number] = (shared, joined(replace(held, ranking=ranked), root))
                 break
         else:
             kept.append((candidate, root))
@@ -189,7 +189,7 @@ def _at_both(one: Named, other: Named, knowledge: CauseCatalogue) -> Named:
     (first, held), (candidate, root) = one, other
     more = _same_fault(first, held.ranking, knowledge.weights.certain)
     others = _apart(first.entity, (*held.others, candidate.entity, *root.others, *more))
-    return first, replace(_joined(held, root), others=others)
+    return first, replace(joined(held, root), others=others)
 
 
 def _same_fault(root: CandidateCause, ranked: CauseRanking, certain: float) -> list[Entity]:
@@ -225,7 +225,8 @@ def _leads_to(root: FoldedRoot, stop: FoldedRoot) -> bool:
     return -1.0 <= after <= TOGETHER_SECONDS and stop.symptoms[0].entity.type == "job"
 
 
-def _joined(root: FoldedRoot, other: FoldedRoot) -> FoldedRoot:
+def joined(root: FoldedRoot, other: FoldedRoot) -> FoldedRoot:
+    """Return a root with the symptoms of another one as well."""
     held = {id(symptom) for symptom in root.symptoms}
     more = (symptom for symptom in other.symptoms if id(symptom) not in held)
     return replace(root, symptoms=(*root.symptoms, *more))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...vocabulary import findings as kinds
+from ...vocabulary.entities import Entity
 from ...vocabulary.incidents import (
     DataQuality,
     Hypothesis,
@@ -22,8 +23,16 @@ from .view import JobView
 MOST_HYPOTHESES = 5
 
 
-def root_cause(ranked: CauseRanking, view: JobView, knowledge: CauseCatalogue) -> RootCause:
-    """Return the hypotheses of a ranking, what is possible besides among them; provisional."""
+def root_cause(
+    ranked: CauseRanking,
+    view: JobView,
+    knowledge: CauseCatalogue,
+    others: Sequence[Entity] = (),
+) -> RootCause:
+    """Return the hypotheses of a ranking, what is possible besides among them; provisional.
+
+    `others`: further places at which the first one is named.
+    """
     fitted = knowledge.calibration or UNCALIBRATED
     named = {row.cause.fault for row in ranked.candidates}
     candidates = _in_order(
@@ -34,7 +43,7 @@ def root_cause(ranked: CauseRanking, view: JobView, knowledge: CauseCatalogue) -
     likely, of_unknown = fitted.probabilities(
         [row.score for row in candidates],
         ranked.unknown.score,
-        lead=None if beaten else calibration.lead(rows, ranked.unknown.score),
+        lead=None if beaten else calibration.lead(rows, ranked.unknown.score, others),
     )
     if beaten:
         rows, likely = [ranked.unknown, *rows], [of_unknown, *likely]

@@ -23,6 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from rankscope.alerts.causes import calibration
 from rankscope.alerts.causes.calibration import Curve, ProbabilityCalibration
 from rankscope.alerts.causes.catalogue import CauseCatalogue
+from rankscope.alerts.causes.engine import others_of
 from rankscope.lab.scoring import matching, placing, ranked
 from rankscope.vocabulary.faults import UNKNOWN
 from rankscope.vocabulary.ids import IncidentId
@@ -110,7 +111,7 @@ def answers(case: TrackedCase, knowledge: CauseCatalogue) -> list[CalibrationAns
         if row.id not in counted or row.fault == UNKNOWN:
             continue
         right = any(row.fault == true.fault and placing.right(row, true) for true in case.truths)
-        lead = calibration.lead(cause.hypotheses, cause.unknown.score)
+        lead = calibration.lead(cause.hypotheses, cause.unknown.score, others_of(cause))
         found.append(CalibrationAnswer(lead, right, truth.fault if truth else "", _shape(case)))
     return found
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rankscope.alerts.causes.engine import OTHERS
 from rankscope.vocabulary import times
 from rankscope.vocabulary.faults import catalogue
 from rankscope.vocabulary.ranks import RankSet
@@ -189,10 +190,13 @@ def _lead(cause: dict[str, Any]) -> float:
     if not cause["hypotheses"]:
         return 0.0
     first, *others = cause["hypotheses"]
+    also = (row["entity"] for row in first.get("evidence", ()) if row["family"] == OTHERS)
+    places = [first["entity"], *also]
     rivals = (
         row["score"]
         for row in others
-        if row["fault"] != first["fault"] or not _overlap(row["entity"], first["entity"])
+        if row["fault"] != first["fault"]
+        or not any(_overlap(row["entity"], place) for place in places)
     )
     return float(first["score"] - max([cause["unknown"]["score"], *rivals]))
 
