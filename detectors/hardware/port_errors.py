@@ -44,11 +44,11 @@ class PortErrorsDetector(Detector):
     """Name ports whose physical error counters grow too fast.
 
     Growth within the newest `seconds` over the limit that the table of thresholds gives for the
-    counter (its degraded grade, else its fatal one) and what chance adds to it, and over ten times the median of the other
-    ports of that name: where every port counts, it is how this fabric counts. It must have grown in
-    two readings at least, or by ten times the limit. Evidence, since a link corrects and repeats; a
-    link that is trained again and again (link_error_recovery) is a symptom: nothing passes
-    meanwhile.
+    counter (its degraded grade, else its fatal one) and what chance adds to it, and over ten times
+    the median of the other ports of that name: where every port counts, it is how this fabric
+    counts. It must have grown in two readings at least, or by ten times the limit. Evidence, since
+    a link corrects and repeats; a link that is trained again and again (link_error_recovery) is a
+    symptom: nothing passes meanwhile.
 
     Parameters
     ----------
