@@ -48,7 +48,10 @@ class WorldAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CaseScore:
-    """What was found of one case. `false`: incidents that are about nothing that is wrong."""
+    """What was found of one case. `false`: incidents that are about nothing that is wrong.
+
+    `minutes` that it lasts, 0 where its truth does not say.
+    """
 
     id: str
     fault: str | None
@@ -62,6 +65,7 @@ class CaseScore:
     false: tuple[NamedCause, ...]
     answers: tuple[WorldAnswer, ...]
     reporter: str
+    minutes: float = 0.0
 
 
 @dataclass(slots=True)
@@ -91,6 +95,9 @@ class WorldScore:
             "one_incident": _share(sum(one.above_info <= 1 for one in found), len(found)),
             "false_per_quiet_case": _share(len(loud), len(quiet)),
             "false_above_info_per_quiet_case": _share(sum(loud), len(quiet)),
+            "false_above_info_per_job_day": _share(
+                24 * 60 * sum(loud), sum(one.minutes for one in quiet)
+            ),
             "calibration_error": calibration_error(
                 (answer.probability, answer.right) for one in self.cases for answer in one.answers
             ),
@@ -124,6 +131,7 @@ def scored(truth: dict[str, Any], incidents: Sequence[dict[str, Any]]) -> CaseSc
         false=tuple(false),
         answers=tuple(answers),
         reporter=truth["reporter"],
+        minutes=float(truth.get("minutes") or 0.0),
     )
 
 
