@@ -54,15 +54,17 @@ def explain(
     *,
     observed: frozenset[str],
     clock_skew: float = 0.0,
+    interval: float = 0.0,
     knowledge: CauseCatalogue | None = None,
 ) -> RootCause:
     """Return the ranked causes of all that was found as if it had one root, provisional.
 
     `findings` holds at least one symptom; the others are evidence. `observed`: names of the metrics
-    and events that some source of the job reports; `clock_skew` in seconds.
+    and events that some source of the job reports; `clock_skew` in seconds, `interval` that between
+    two reports of its hosts.
     """
     knowledge = knowledge or catalogue()
-    view = JobView(topology, observed, clock_skew)
+    view = JobView(topology, observed, clock_skew, interval)
     index = FindingIndex(findings, topology)
     return root_cause(ranking(index, index.symptoms, view, knowledge), view, knowledge)
 
@@ -73,13 +75,14 @@ def explanations(
     *,
     observed: frozenset[str],
     clock_skew: float = 0.0,
+    interval: float = 0.0,
     knowledge: CauseCatalogue | None = None,
 ) -> tuple[RootExplanation, ...]:
     """Return the root causes of what was found, best supported first; none without a symptom."""
     if not any(kinds.catalogue()[finding.kind].symptom for finding in findings):
         return ()
     knowledge = knowledge or catalogue()
-    view = JobView(topology, observed, clock_skew)
+    view = JobView(topology, observed, clock_skew, interval)
     return tuple(
         RootExplanation(
             _with_others(root_cause(root.ranking, view, knowledge, root.others), root),

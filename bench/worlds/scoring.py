@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rankscope.alerts.causes.engine import OTHERS
+from rankscope.alerts.causes.scoring import UNCAPPED
 from rankscope.vocabulary import times
 from rankscope.vocabulary.faults import catalogue
 from rankscope.vocabulary.ranks import RankSet
@@ -35,6 +36,9 @@ class NamedCause:
     summary: str
     lead: float = 0.0
     """Of the first cause over the next one at another place, or unknown, in nats."""
+    coverage: float = 0.0
+    signs: int = 0
+    """Share of what its causes predict that was reported; families of findings that support it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ class WorldAnswer:
     probability: float
     lead: float
     right: bool
+    coverage: float = 0.0
+    signs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +120,13 @@ def scored(truth: dict[str, Any], incidents: Sequence[dict[str, Any]]) -> CaseSc
     fault = truth["fault"]
     quiet_fault = fault is not None and catalogue()[fault].severity == "info"
     answers = [
-        WorldAnswer(one.probability, one.lead, one.fault == fault and close(one, truth))
+        WorldAnswer(
+            one.probability,
+            one.lead,
+            one.fault == fault and close(one, truth),
+            one.coverage,
+            one.signs,
+        )
         for one in (*([judged] if judged else []), *false)
         if one.probability is not None and one.fault != "unknown"
     ]
@@ -190,6 +202,8 @@ def _named(document: dict[str, Any]) -> NamedCause:
         probability=first.get("probability"),
         summary=document["summary"],
         lead=_lead(document["root_cause"]),
+        coverage=float(document["root_cause"].get("data_quality", {}).get("coverage", 0.0)),
+        signs=_signs(first),
     )
 
 
@@ -207,6 +221,17 @@ def _lead(cause: dict[str, Any]) -> float:
         or not any(_overlap(row["entity"], place) for place in places)
     )
     return float(first["score"] - max([cause["unknown"]["score"], *rivals]))
+
+
+def _signs(first: dict[str, Any]) -> int:
+    return len(
+        {
+            row["family"]
+            for row in first.get("evidence", ())
+            if row["relation"] == "supports" and row["weight"] > 0
+            if row["family"] not in UNCAPPED
+        }
+    )
 
 
 def _overlap(one: dict[str, Any], other: dict[str, Any]) -> bool:
