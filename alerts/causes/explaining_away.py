@@ -41,6 +41,8 @@ def roots(
         root = _next(replace(ranked, candidates=tuple(left)), shown, knowledge, certain)
         if root is None:
             break
+        least = ranked.unknown.score + knowledge.weights.certain
+        root = joint.rather(root, left, index, view.topology, least=least)
         explained = tuple(
             symptom
             for symptom in (*open_symptoms, *shared)

@@ -67,7 +67,11 @@ def folded(
                 same = [row for row, _ in kept if row.cause is candidate.cause]
                 one = pair if apart <= SINCE_START_SECONDS or len(same) >= MOST_ROOTS else None
             else:
-                shared = _together(other, candidate, topology) or _of_one_code(*pair)
+                shared = (
+                    _together(other, candidate, topology)
+                    or _of_one_code(*pair)
+                    or _of_one_slowness(*pair)
+                )
                 one = pair if many or shared else None
             if one is not None:
                 kept[number] = _at_both(*one, knowledge)
@@ -162,6 +166,21 @@ def _of_one_code(one: Named, other: Named) -> bool:
         return False
     apart = begun(first, held.ranking.index) - begun(second, root.ranking.index)
     return abs(apart) <= TOGETHER_SECONDS
+
+
+def _of_one_slowness(one: Named, other: Named) -> bool:
+    """Return whether all that two roots show is whose time is longer, since the same time.
+
+    Two devices do not become slow in one minute by chance, without another sign of either: what the
+    ranks share (experts that became popular) shows later.
+    """
+    (first, held), (second, root) = one, other
+    apart = begun(first, held.ranking.index) - begun(second, root.ranking.index)
+    return abs(apart) <= TOGETHER_SECONDS and all(
+        kinds.catalogue()[found.kind].timing
+        for candidate, row in (one, other)
+        for found in scoring.support(candidate.cause, candidate.entity, row.ranking.index)
+    )
 
 
 def _of_one_sign(pair: tuple[Named, Named], topology: JobTopology) -> tuple[Named, Named] | None:

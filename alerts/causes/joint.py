@@ -12,6 +12,7 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.topology import JobTopology
 from . import scoring
 from .folding import TOGETHER_SECONDS, Named, begun, joined
+from .index import FindingIndex
 from .ranking import CandidateCause
 
 MOST = 0.6
@@ -34,6 +35,34 @@ def tested(found: Sequence[Named], topology: JobTopology) -> list[Named]:
                 if other is not row
             ]
     return kept
+
+
+def rather(
+    root: CandidateCause,
+    candidates: Sequence[CandidateCause],
+    index: FindingIndex,
+    topology: JobTopology,
+    *,
+    least: float,
+) -> CandidateCause:
+    """Return what a group is uneven by: the root itself, or a candidate that shows why.
+
+    That is one with a sign that is more than somebody's time, of at least that score, on a part of
+    the group that is as slow as the group shows: a host without CPU time makes each group uneven
+    that it has a member of. What else it is, it may be both; one root is enough.
+    """
+    if root.entity.type != "group":
+        return root
+    evidence = scoring.support(root.cause, root.entity, index)
+    for row in candidates:
+        if row.score <= least or row.entity.type in ("job", "code", "group"):
+            continue
+        signs = scoring.support(row.cause, row.entity, index)
+        if all(kinds.catalogue()[sign.kind].timing for sign in signs):
+            continue
+        if _brings_all(evidence, row, begun(row, index), topology):
+            return row
+    return root
 
 
 def _is_seen_again(row: Named, other: Named, order: Sequence[Named], topology: JobTopology) -> bool:
@@ -62,10 +91,16 @@ def _evidence(row: Named) -> list[Finding]:
 def _produced(evidence: Iterable[Finding], root: Named, topology: JobTopology) -> bool:
     """Return whether a root brings all of that evidence about."""
     candidate, held = root
-    if "slows" not in candidate.cause.effects:
+    return _brings_all(evidence, candidate, begun(candidate, held.ranking.index), topology)
+
+
+def _brings_all(
+    evidence: Iterable[Finding], root: CandidateCause, since: float, topology: JobTopology
+) -> bool:
+    """Return whether a root that began at a time brings all of that evidence about."""
+    if "slows" not in root.cause.effects:
         return False
-    ranks = _reach(candidate, topology)
-    since = begun(candidate, held.ranking.index)
+    ranks = _reach(root, topology)
     return all(
         finding.onset[0] <= since + TOGETHER_SECONDS and _brings(ranks, finding)
         for finding in evidence
@@ -86,6 +121,7 @@ def _brings(ranks: frozenset[int], finding: Finding) -> bool:
     if finding.entity.type == "job":
         return True
     there = [rank for rank in finding.entity.ranks if rank in ranks]
-    odd = [rank for rank in finding.ranks if rank in ranks]
+    shown = finding.ranks or finding.entity.ranks
+    odd = [rank for rank in shown if rank in ranks]
     # Slow for a root of all of them, it would be one member as well as the next.
-    return bool(odd) and len(odd) == len(finding.ranks) and len(odd) >= MOST * len(there)
+    return bool(odd) and len(odd) == len(shown) and len(odd) >= MOST * len(there)
