@@ -55,7 +55,8 @@ def series(metric: dict[str, Any], point: dict[str, Any]) -> str:
 
 def attribute(point: dict[str, Any], key: str) -> str:
     """Return an attribute of a point as text, "" where it has none."""
-    held = next((row["value"] for row in point["attributes"] if row["key"] == key), {})
+    values = (row["value"] for row in point["attributes"] if row["key"] == key)
+    held: dict[str, Any] = next(values, {})
     return str(next(iter(held.values()), ""))
 
 
