@@ -91,8 +91,8 @@ UNCALIBRATED = ProbabilityCalibration(temperature=1.0, high=0.9, medium=0.6)
 def lead(rows: Sequence[Hypothesis], unknown: float, also: Sequence[Entity] = ()) -> float:
     """Return by how much (nats) the first hypothesis, a named one, leads the next and unknown.
 
-    The same fault at a place that overlaps is no other answer, nor at one that the answer names as
-    well (`also`): a popular expert shows in every expert group.
+    The same fault at a place that overlaps is no other answer, nor of a group at one that the
+    answer names as well (`also`): a popular expert shows in every expert group.
     """
     first, *others = rows
     rivals = (row.score for row in others if not same(first, row) and not _at(first, row, also))
@@ -100,7 +100,9 @@ def lead(rows: Sequence[Hypothesis], unknown: float, also: Sequence[Entity] = ()
 
 
 def _at(first: Hypothesis, row: Hypothesis, places: Sequence[Entity]) -> bool:
-    return first.fault == row.fault and any(overlap(row.entity, place) for place in places)
+    if first.fault != row.fault or first.entity.type != "group":
+        return False
+    return any(overlap(row.entity, place) for place in places)
 
 
 def same(one: Hypothesis, other: Hypothesis) -> bool:

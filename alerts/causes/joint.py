@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from ...vocabulary import findings as kinds
 from ...vocabulary.findings import Finding
+from ...vocabulary.incidents import Hypothesis
 from ...vocabulary.topology import JobTopology
 from . import scoring
 from .folding import TOGETHER_SECONDS, Named, begun, joined
@@ -35,6 +36,17 @@ def tested(found: Sequence[Named], topology: JobTopology) -> list[Named]:
                 if other is not row
             ]
     return kept
+
+
+def by_time_alone(answer: Hypothesis) -> bool:
+    """Return whether all that supports an answer says whose time is longer."""
+    told = {
+        row.family
+        for row in answer.evidence
+        if row.relation == "supports" and row.weight > 0 and row.family not in scoring.UNCAPPED
+    }
+    others = {row.family for row in kinds.catalogue().values() if not row.timing}
+    return bool(told) and told.isdisjoint(others)
 
 
 def rather(

@@ -213,7 +213,7 @@ def _lead(cause: dict[str, Any]) -> float:
         return 0.0
     first, *others = cause["hypotheses"]
     also = (row["entity"] for row in first.get("evidence", ()) if row["family"] == OTHERS)
-    places = [first["entity"], *also]
+    places = [first["entity"], *(also if first["entity"]["type"] == "group" else ())]
     rivals = (
         row["score"]
         for row in others
