@@ -172,10 +172,9 @@ def calibrated(rows: Sequence[CalibrationAnswer]) -> list[CalibratedCurve]:
     """Return every kind of curve with what held-out answers say of it, the likeliest first."""
     found: list[CalibratedCurve] = []
     for name, fit in FITS.items():
-        lone = _likeliest(LONES, lambda nats, fit=fit: _loss_of(rows, fit, nats, 0.0))
+        lone = _likeliest({nats: _loss_of(rows, fit, nats, 0.0) for nats in LONES})
         far = _likeliest(
-            FARS,
-            lambda nats, fit=fit, lone=lone: loss(said_held_out(rows, fit, "world", lone, nats)),
+            {nats: loss(said_held_out(rows, fit, "world", lone, nats)) for nats in FARS}
         )
         pairs = {by: said_held_out(rows, fit, by, lone, far) for by in HELD_OUT}
         losses = {by: loss(said) for by, said in pairs.items()}
@@ -185,9 +184,8 @@ def calibrated(rows: Sequence[CalibrationAnswer]) -> list[CalibratedCurve]:
     return sorted(found, key=lambda made: (made.loss, made.name))
 
 
-def _likeliest(tried: Sequence[float], loss_of: Callable[[float], float]) -> float:
+def _likeliest(losses: Mapping[float, float]) -> float:
     """Return the nats of least loss, of nearly equal ones the most."""
-    losses = {nats: loss_of(nats) for nats in tried}
     least = min(losses.values())
     return max(nats for nats, found in losses.items() if found <= least + 1e-6)
 

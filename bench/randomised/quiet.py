@@ -14,7 +14,7 @@ def make(seed: int, folder: Path, *, seconds: float) -> None:
     scenario = made.scenario
     folder.mkdir(parents=True, exist_ok=True)
     otlp_lines.write(folder / "case.jsonl.gz", made.lines())
-    truth = {
+    truth: dict[str, object] = {
         "id": folder.name,
         "fault": None,
         "strength": None,
