@@ -153,7 +153,8 @@ def _open_context(sent: Sequence[SentRequest], habit: HostHabit) -> None:
                 for row in held
                 if attribute(row, "hw.id") == device and habit.begin <= seconds(row) < habit.end
             ][:1]:
-                other = copy.deepcopy(point) | {"asDouble": habit.amount * MIB}
+                other: dict[str, Any] = copy.deepcopy(point)
+                other["asDouble"] = habit.amount * MIB
                 for row in other["attributes"]:
                     if row["key"] == "pid":
                         row["value"] = {"intValue": str(3_000_000 + habit.seed % 90_000)}
