@@ -10,6 +10,8 @@ from . import first_cause
 from .causes.calibration import overlap
 from .causes.catalogue import cause_of
 from .causes.engine import RootExplanation, ranks_at
+from .causes.folding import TOGETHER_SECONDS
+from .causes.joint import by_time_alone
 from .lifecycle import TrackedIncident
 from .news import is_news
 
@@ -160,8 +162,22 @@ def _may_be(incident: TrackedIncident, explanation: RootExplanation, job: Job) -
     if any(kinds.catalogue()[s.kind].effect != "slows" for s in explanation.symptoms):
         return True
     root, known = explanation.cause.hypotheses[0].entity, held.hypotheses[0].entity
-    if "job" in (root.type, known.type):
+    if "job" in (root.type, known.type) or _of_one_slowness(incident, explanation):
         return True
     same_host = root.host is not None and root.host == known.host
     there = ranks_at(explanation.cause)
     return same_host or any(rank in there for rank in ranks_at(held))
+
+
+def _of_one_slowness(incident: TrackedIncident, explanation: RootExplanation) -> bool:
+    """Return whether the same fault is named elsewhere, by time alone and of the same time.
+
+    Of ranks that become slow together one stands out now and another one a moment later.
+    """
+    first = explanation.cause.hypotheses[0]
+    begun = min(symptom.onset[0] for symptom in explanation.symptoms)
+    return (
+        first.fault == incident.root[0]
+        and abs(begun - incident.opened_at) <= TOGETHER_SECONDS
+        and by_time_alone(first)
+    )

@@ -14,7 +14,7 @@ import numpy as np
 from . import curves, medians
 from .arrays import Flags, Floats, Ints
 from .features import StepFeatures
-from .healthy_time import HealthyPace, pace_of, pace_of_few
+from .healthy_time import HealthyPace, pace_of, pace_of_few, warmed_up
 from .repeats import RepeatedSteps
 
 WARM_UP = 5
@@ -145,7 +145,10 @@ class JobBaselines:
             return
         few = len(duration) < 2 * BLOCK + WARM_UP - FEW_WARM_UP
         found = pace_of_few(duration) if few else pace_of(duration[WARM_UP - FEW_WARM_UP :], BLOCK)
-        self.pace = replace(found, tokens=usual, ranks=len(features.steps.at))
+        warm = 0 if self.pace is None else self.pace.warm_up  # the first steps leave the window
+        if slow := warmed_up(duration):
+            warm = max(warm, FEW_WARM_UP + slow)
+        self.pace = replace(found, tokens=usual, ranks=len(features.steps.at), warm_up=warm)
 
     def _habits(self, features: StepFeatures, early: int) -> None:
         ratio = features.ratio

@@ -102,7 +102,8 @@ def token_fit(own: Floats, tokens: Floats) -> TokenFit | None:
     """Return how tokens predict compute time, both of one shape; None where they do not explain it.
 
     Fitted without the points far off it: compilation, stray delays. It has to explain a good part
-    of the variance.
+    of the variance, and to grow with tokens over all of their range: more of them are never less
+    work. A parabola that sinks somewhere (a warm-up had few tokens) is a line.
     """
     tokens = _sane(tokens)
     both = np.isfinite(own) & np.isfinite(tokens)
@@ -124,13 +125,23 @@ def token_fit(own: Floats, tokens: Floats) -> TokenFit | None:
     for _ in range(3):
         if kept.sum() < 20:
             return None
-        fit = np.asarray(np.linalg.lstsq(power[kept], y[kept], rcond=None)[0], np.float64)
+        fit = _growing(power[kept], y[kept])
         off = np.abs(y - power @ fit)
         kept = off <= 4 * medians.middle(off[kept]) + 1e-9 * usual
     left = y[kept] - power[kept] @ fit
-    if left.var() > 0.75 * y[kept].var():
+    if left.var() > 0.75 * y[kept].var() or not fit.any():
         return None
     return TokenFit(scale, usual, tuple(fit.tolist()))
+
+
+def _growing(power: Floats, seconds: Floats) -> Floats:
+    """Return the powers, highest first, that fit seconds best and grow with tokens; 0: none do."""
+    fit = np.asarray(np.linalg.lstsq(power, seconds, rcond=None)[0], np.float64)
+    tokens = power[:, 1]
+    if min(2 * fit[0] * tokens.min(), 2 * fit[0] * tokens.max()) + fit[1] >= 0:
+        return fit
+    line = np.asarray(np.linalg.lstsq(power[:, 1:], seconds, rcond=None)[0], np.float64)
+    return np.append(0.0, line) if line[0] > 0 else np.zeros(3)
 
 
 def _sane(values: Floats) -> Floats:

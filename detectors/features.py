@@ -12,7 +12,7 @@ import numpy as np
 
 from . import compute_time, curves, medians
 from .arrays import Flags, Floats, Ints
-from .healthy_time import HealthyPace
+from .healthy_time import HealthyPace, warmed_up
 from .steps import StepValues
 
 T = TypeVar("T")
@@ -267,8 +267,11 @@ class StepFeatures:
     def _fit(self) -> compute_time.TokenFit | None:
         if not self.steps.has(compute_time.TOKENS):
             return None
-        # The step waits for the rank with the most tokens.
-        return compute_time.token_fit(self.duration, self.most_tokens)
+        # The step waits for the rank with the most tokens. A warm-up is slow for another reason,
+        # and a curriculum has its shortest batches just then.
+        known = np.flatnonzero(np.isfinite(self.duration))
+        warm = known[warmed_up(self.duration[known]) :]
+        return compute_time.token_fit(self.duration[warm], self.most_tokens[warm])
 
 
 def newest_kept(

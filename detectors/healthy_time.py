@@ -28,6 +28,7 @@ class HealthyPace:
     as a standard deviation (s). spread: the same of single steps (s). tokens: the usual most tokens
     of a rank in a step, NaN where nobody reports them. ranks: how many it was learnt of. drift:
     how far the medians of all blocks stray, the slow ones too, as a standard deviation (s).
+    warm_up: so many steps the attempt took to become as fast.
     """
 
     seconds: float
@@ -36,6 +37,7 @@ class HealthyPace:
     tokens: float = math.nan
     ranks: int = 0
     drift: float = 0.0
+    warm_up: int = 0
 
 
 def pace_of(duration: Floats, size: int) -> HealthyPace:

@@ -4,6 +4,9 @@ The first cause's probability follows from its lead (nats) over the next cause a
 unknown: a curve that never falls, fitted by `python -m bench.calibration` to cases that nobody
 tuned on, in catalogue.toml with the seeds of those cases. What is left is shared among the others
 by the softmax of score / temperature. Without a curve a probability is not called one.
+
+An answer that rests on one sign alone, or is given where nothing was fitted (reach.py), loses part
+of its lead first; outside, confidence is never high.
 """
 
 import itertools
@@ -14,6 +17,7 @@ from dataclasses import dataclass
 from ...vocabulary.entities import Entity
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.incidents import Confidence, Hypothesis
+from .reach import NOWHERE, AnswerSetting, CalibratedReach
 
 Curve = tuple[tuple[float, float], ...]
 """(lead in nats, probability), both rising; in between straight, beyond the ends level."""
@@ -23,7 +27,8 @@ Curve = tuple[tuple[float, float], ...]
 class ProbabilityCalibration:
     """`temperature` in nats; a probability of `high` is called high confidence, of `medium` medium.
 
-    `cases`: what it was fitted to.
+    `cases`: what it was fitted to. `lone`: nats that one sign alone costs an answer; `far`: nats
+    that each doubling beyond `reach` costs it.
     """
 
     temperature: float
@@ -31,13 +36,29 @@ class ProbabilityCalibration:
     medium: float
     cases: str = ""
     curve: Curve = ()
+    lone: float = 0.0
+    far: float = 0.0
+    reach: CalibratedReach | None = None
+
+    def beyond(self, setting: AnswerSetting) -> float:
+        """Return by how many doublings a setting lies outside all that was fitted to."""
+        return 0.0 if self.reach is None else self.reach.beyond(setting)
+
+    def doubt(self, setting: AnswerSetting) -> float:
+        """Return by how many nats an answer under a setting leads less than its scores say."""
+        return self.far * self.beyond(setting) + (self.lone if setting.signs == 1 else 0.0)
 
     def probabilities(
-        self, scores: Sequence[float], unknown: float, *, lead: float | None
+        self,
+        scores: Sequence[float],
+        unknown: float,
+        *,
+        lead: float | None,
+        setting: AnswerSetting = NOWHERE,
     ) -> tuple[list[float], float]:
         """Return the probability of each candidate, in their order, and of unknown.
 
-        `lead` is that of the first candidate, None where unknown beats it.
+        `lead` is that of the first candidate, None where unknown beats it; `setting` that of it.
         """
         every = [*scores, unknown]
         if lead is None or not self.curve:
@@ -45,15 +66,20 @@ class ProbabilityCalibration:
             if lead is not None:  # the first answer may be first for more than its score
                 chances[0] = max(chances[:-1])
             return chances[:-1], chances[-1]
-        first = at(self.curve, lead)
+        first = at(self.curve, lead - self.doubt(setting))
         rest = [chance * (1 - first) for chance in softmax(every[1:], self.temperature)]
         return [first, *rest[:-1]], rest[-1]
 
-    def confidence(self, fault: str, probability: float) -> Confidence:
-        """Return the word for a probability; unknown claims nothing, and so is never sure."""
+    def confidence(
+        self, fault: str, probability: float, setting: AnswerSetting = NOWHERE
+    ) -> Confidence:
+        """Return the word for a probability; unknown claims nothing, and so is never sure.
+
+        Neither is what is said where nothing was ever fitted.
+        """
         if fault == UNKNOWN:
             return "low"
-        if probability >= self.high:
+        if probability >= self.high and not self.beyond(setting):
             return "high"
         return "medium" if probability >= self.medium else "low"
 
@@ -62,14 +88,21 @@ UNCALIBRATED = ProbabilityCalibration(temperature=1.0, high=0.9, medium=0.6)
 """What confidence follows from where a catalogue has no calibration."""
 
 
-def lead(rows: Sequence[Hypothesis], unknown: float) -> float:
+def lead(rows: Sequence[Hypothesis], unknown: float, also: Sequence[Entity] = ()) -> float:
     """Return by how much (nats) the first hypothesis, a named one, leads the next and unknown.
 
-    The same fault at a place that overlaps is no other answer.
+    The same fault at a place that overlaps is no other answer, nor of a group at one that the
+    answer names as well (`also`): a popular expert shows in every expert group.
     """
     first, *others = rows
-    rivals = (row.score for row in others if not same(first, row))
+    rivals = (row.score for row in others if not same(first, row) and not _at(first, row, also))
     return first.score - max([unknown, *rivals])
+
+
+def _at(first: Hypothesis, row: Hypothesis, places: Sequence[Entity]) -> bool:
+    if first.fault != row.fault or first.entity.type != "group":
+        return False
+    return any(overlap(row.entity, place) for place in places)
 
 
 def same(one: Hypothesis, other: Hypothesis) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...vocabulary import findings as kinds
+from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.incidents import Evidence, RootCause
 from ...vocabulary.ranks import RankSet
@@ -22,7 +23,15 @@ from .index import FindingIndex
 from .ranking import ENGINE, ranking
 from .view import JobView
 
-__all__ = ["ENGINE", "OTHERS", "RootExplanation", "explain", "explanations", "ranks_at"]
+__all__ = [
+    "ENGINE",
+    "OTHERS",
+    "RootExplanation",
+    "explain",
+    "explanations",
+    "others_of",
+    "ranks_at",
+]
 
 OTHERS = "others"
 """Family of the entries that name other entities with the same fault; each holds their number."""
@@ -45,15 +54,17 @@ def explain(
     *,
     observed: frozenset[str],
     clock_skew: float = 0.0,
+    interval: float = 0.0,
     knowledge: CauseCatalogue | None = None,
 ) -> RootCause:
     """Return the ranked causes of all that was found as if it had one root, provisional.
 
     `findings` holds at least one symptom; the others are evidence. `observed`: names of the metrics
-    and events that some source of the job reports; `clock_skew` in seconds.
+    and events that some source of the job reports; `clock_skew` in seconds, `interval` that between
+    two reports of its hosts.
     """
     knowledge = knowledge or catalogue()
-    view = JobView(topology, observed, clock_skew)
+    view = JobView(topology, observed, clock_skew, interval)
     index = FindingIndex(findings, topology)
     return root_cause(ranking(index, index.symptoms, view, knowledge), view, knowledge)
 
@@ -64,16 +75,18 @@ def explanations(
     *,
     observed: frozenset[str],
     clock_skew: float = 0.0,
+    interval: float = 0.0,
     knowledge: CauseCatalogue | None = None,
 ) -> tuple[RootExplanation, ...]:
     """Return the root causes of what was found, best supported first; none without a symptom."""
     if not any(kinds.catalogue()[finding.kind].symptom for finding in findings):
         return ()
     knowledge = knowledge or catalogue()
-    view = JobView(topology, observed, clock_skew)
+    view = JobView(topology, observed, clock_skew, interval)
     return tuple(
         RootExplanation(
-            _with_others(root_cause(root.ranking, view, knowledge), root), root.symptoms
+            _with_others(root_cause(root.ranking, view, knowledge, root.others), root),
+            root.symptoms,
         )
         for root in explaining_away.roots(findings, view, knowledge)
     )
@@ -85,8 +98,12 @@ def ranks_at(cause: RootCause) -> RankSet:
     Of a rack whose cooling fails they are those of all its hosts.
     """
     first = cause.hypotheses[0]
-    others = (row.entity for row in first.evidence if row.family == OTHERS)
-    return RankSet(rank for entity in (first.entity, *others) for rank in entity.ranks)
+    return RankSet(rank for place in (first.entity, *others_of(cause)) for rank in place.ranks)
+
+
+def others_of(cause: RootCause) -> list[Entity]:
+    """Return the further places at which the first hypothesis is named."""
+    return [row.entity for row in cause.hypotheses[0].evidence if row.family == OTHERS]
 
 
 def _with_others(cause: RootCause, root: explaining_away.FoldedRoot) -> RootCause:

@@ -7,7 +7,7 @@ from ...vocabulary import findings as kinds
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from ...vocabulary.topology import JobTopology
-from . import active, folding, left_over, scoring
+from . import active, folding, joint, left_over, scoring
 from .catalogue import CauseCatalogue
 from .folding import MOST_ROOTS, TOGETHER_SECONDS, FoldedRoot, effect
 from .index import FindingIndex
@@ -41,6 +41,8 @@ def roots(
         root = _next(replace(ranked, candidates=tuple(left)), shown, knowledge, certain)
         if root is None:
             break
+        least = ranked.unknown.score + knowledge.weights.certain
+        root = joint.rather(root, left, index, view.topology, least=least)
         explained = tuple(
             symptom
             for symptom in (*open_symptoms, *shared)
@@ -61,7 +63,7 @@ def roots(
         gone = taken - {id(symptom) for symptom in shared}
         whole = any(symptom.entity.type == "job" for symptom in explained)
         index = _without(root, index, gone, _bearing(about, knowledge), view.topology, whole=whole)
-    result = folding.folded(found, view.topology, knowledge)
+    result = folding.folded(joint.tested(found, view.topology), view.topology, knowledge)
     return left_over.shared_out(result, open_symptoms, index, view, knowledge)
 
 

@@ -67,7 +67,11 @@ def folded(
                 same = [row for row, _ in kept if row.cause is candidate.cause]
                 one = pair if apart <= SINCE_START_SECONDS or len(same) >= MOST_ROOTS else None
             else:
-                shared = _together(other, candidate, topology) or _of_one_code(*pair)
+                shared = (
+                    _together(other, candidate, topology)
+                    or _of_one_code(*pair)
+                    or _of_one_slowness(*pair)
+                )
                 one = pair if many or shared else None
             if one is not None:
                 kept[number] = _at_both(*one, knowledge)
@@ -79,7 +83,7 @@ def folded(
         before = next((other for other in rows if _leads_to(other, row)), None)
         if before is not None:
             rows = [
-                _joined(other, row) if other is before else other
+                joined(other, row) if other is before else other
                 for other in rows
                 if other is not row
             ]
@@ -96,7 +100,7 @@ def _with_their_ends(kept: Sequence[Named], topology: JobTopology) -> list[Folde
         for end, (other, _) in enumerate(kept):
             ended = end in rows and other.cause.fault in candidate.cause.ends_in
             if ended and _at_one_place(candidate.entity, other.entity, topology):
-                rows[end] = _joined(rows[end], rows.pop(number))
+                rows[end] = joined(rows[end], rows.pop(number))
                 break
     return list(rows.values())
 
@@ -119,7 +123,7 @@ def _at_one_host(found: Sequence[Named], topology: JobTopology) -> list[Named]:
             if shared is not None:
                 rest = (row for row in held.ranking.candidates if row is not shared)
                 ranked = replace(held.ranking, candidates=(shared, *rest))
-                kept[number] = (shared, _joined(replace(held, ranking=ranked), root))
+                kept[number] = (shared, joined(replace(held, ranking=ranked), root))
                 break
         else:
             kept.append((candidate, root))
@@ -164,6 +168,21 @@ def _of_one_code(one: Named, other: Named) -> bool:
     return abs(apart) <= TOGETHER_SECONDS
 
 
+def _of_one_slowness(one: Named, other: Named) -> bool:
+    """Return whether all that two roots show is whose time is longer, since the same time.
+
+    Two devices do not become slow in one minute by chance, without another sign of either: what the
+    ranks share (experts that became popular) shows later.
+    """
+    (first, held), (second, root) = one, other
+    apart = begun(first, held.ranking.index) - begun(second, root.ranking.index)
+    return abs(apart) <= TOGETHER_SECONDS and all(
+        kinds.catalogue()[found.kind].timing
+        for candidate, row in (one, other)
+        for found in scoring.support(candidate.cause, candidate.entity, row.ranking.index)
+    )
+
+
 def _of_one_sign(pair: tuple[Named, Named], topology: JobTopology) -> tuple[Named, Named] | None:
     """Return two roots, the one with the sign first, where the other is what it is taken for.
 
@@ -189,7 +208,7 @@ def _at_both(one: Named, other: Named, knowledge: CauseCatalogue) -> Named:
     (first, held), (candidate, root) = one, other
     more = _same_fault(first, held.ranking, knowledge.weights.certain)
     others = _apart(first.entity, (*held.others, candidate.entity, *root.others, *more))
-    return first, replace(_joined(held, root), others=others)
+    return first, replace(joined(held, root), others=others)
 
 
 def _same_fault(root: CandidateCause, ranked: CauseRanking, certain: float) -> list[Entity]:
@@ -225,7 +244,8 @@ def _leads_to(root: FoldedRoot, stop: FoldedRoot) -> bool:
     return -1.0 <= after <= TOGETHER_SECONDS and stop.symptoms[0].entity.type == "job"
 
 
-def _joined(root: FoldedRoot, other: FoldedRoot) -> FoldedRoot:
+def joined(root: FoldedRoot, other: FoldedRoot) -> FoldedRoot:
+    """Return a root with the symptoms of another one as well."""
     held = {id(symptom) for symptom in root.symptoms}
     more = (symptom for symptom in other.symptoms if id(symptom) not in held)
     return replace(root, symptoms=(*root.symptoms, *more))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...vocabulary import findings as kinds
+from ...vocabulary.entities import Entity
 from ...vocabulary.incidents import (
     DataQuality,
     Hypothesis,
@@ -16,14 +17,24 @@ from .calibration import UNCALIBRATED
 from .catalogue import CauseCatalogue
 from .possible import not_excluded
 from .ranking import ENGINE, CandidateCause, CauseRanking
+from .reach import AnswerSetting
+from .scoring import UNCAPPED
 from .unknown import CATALOGUE
 from .view import JobView
 
 MOST_HYPOTHESES = 5
 
 
-def root_cause(ranked: CauseRanking, view: JobView, knowledge: CauseCatalogue) -> RootCause:
-    """Return the hypotheses of a ranking, what is possible besides among them; provisional."""
+def root_cause(
+    ranked: CauseRanking,
+    view: JobView,
+    knowledge: CauseCatalogue,
+    others: Sequence[Entity] = (),
+) -> RootCause:
+    """Return the hypotheses of a ranking, what is possible besides among them; provisional.
+
+    `others`: further places at which the first one is named.
+    """
     fitted = knowledge.calibration or UNCALIBRATED
     named = {row.cause.fault for row in ranked.candidates}
     candidates = _in_order(
@@ -31,10 +42,17 @@ def root_cause(ranked: CauseRanking, view: JobView, knowledge: CauseCatalogue) -
     )
     rows = [_hypothesis(row, view) for row in candidates[:MOST_HYPOTHESES]]
     beaten = ranked.named is None
+    wanted = {kind for cause in ranked.causes for kind in cause.predicted_findings}
+    unseen = wanted & ranked.unseen
+    coverage = 1 - len(unseen) / len(wanted) if wanted else 0.0
+    setting = AnswerSetting(
+        view.topology.world_size, view.interval, coverage, signs(rows[0]) if rows else 0
+    )
     likely, of_unknown = fitted.probabilities(
         [row.score for row in candidates],
         ranked.unknown.score,
-        lead=None if beaten else calibration.lead(rows, ranked.unknown.score),
+        lead=None if beaten else calibration.lead(rows, ranked.unknown.score, others),
+        setting=setting,
     )
     if beaten:
         rows, likely = [ranked.unknown, *rows], [of_unknown, *likely]
@@ -42,8 +60,6 @@ def root_cause(ranked: CauseRanking, view: JobView, knowledge: CauseCatalogue) -
     asked = checks.next_checks(rows, likely, ranked.causes, view.topology)
     if beaten:
         asked = line_checks.of(ranked.symptoms, rows[0].entity, view.topology) or asked
-    wanted = {kind for cause in ranked.causes for kind in cause.predicted_findings}
-    unseen = wanted & ranked.unseen
     return RootCause(
         status="provisional",
         engine=ENGINE,
@@ -53,7 +69,7 @@ def root_cause(ranked: CauseRanking, view: JobView, knowledge: CauseCatalogue) -
                 row,
                 rank=number,
                 probability=None if knowledge.calibration is None else chance,
-                confidence=fitted.confidence(row.fault, chance),
+                confidence=fitted.confidence(row.fault, chance, setting),
             )
             for number, (row, chance) in enumerate(zip(rows, likely, strict=True), start=1)
         ),
@@ -69,8 +85,19 @@ def root_cause(ranked: CauseRanking, view: JobView, knowledge: CauseCatalogue) -
         data_quality=DataQuality(
             missing=tuple(sorted({kinds.catalogue()[kind].signals[0] for kind in unseen})),
             clock_skew_seconds=view.clock_skew,
-            coverage=1 - len(unseen) / len(wanted) if wanted else 0.0,
+            coverage=coverage,
         ),
+    )
+
+
+def signs(answer: Hypothesis) -> int:
+    """Return how many families of findings support an answer: signs of as many physical things."""
+    return len(
+        {
+            row.family
+            for row in answer.evidence
+            if row.relation == "supports" and row.weight > 0 and row.family not in UNCAPPED
+        }
     )
 
 

@@ -12,12 +12,14 @@ class JobView:
     """One job attempt.
 
     `observed`: names of the metrics and events that some source of the job reports. `clock_skew`:
-    seconds by which the clocks of its hosts differ.
+    seconds by which the clocks of its hosts differ. `interval`: seconds between two reports of its
+    hosts, 0 where nobody knows.
     """
 
     topology: JobTopology
     observed: frozenset[str]
     clock_skew: float = 0.0
+    interval: float = 0.0
 
     def observable(self, kind: str) -> bool:
         """Return whether the data could show findings of a kind."""

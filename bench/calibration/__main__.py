@@ -110,7 +110,8 @@ def _document(
     rows: list[CalibrationAnswer], tried: list[CalibratedCurve], fitted: ProbabilityCalibration
 ) -> dict[str, Any]:
     pairs = {
-        by: curves.said_held_out(rows, curves.FITS[tried[0].name], by) for by in curves.HELD_OUT
+        by: curves.said_held_out(rows, curves.FITS[tried[0].name], by, tried[0].lone, tried[0].far)
+        for by in curves.HELD_OUT
     }
     sure = {
         by: [right for chance, right in said if chance >= fitted.high] for by, said in pairs.items()
@@ -121,6 +122,8 @@ def _document(
         "tried": [
             {
                 "curve": row.name,
+                "lone": row.lone,
+                "far": row.far,
                 "loss": {by: round(value, 4) for by, value in row.losses.items()},
                 "error": {by: round(value, 4) for by, value in row.errors.items()},
             }
@@ -144,6 +147,7 @@ def _text(document: dict[str, Any]) -> str:
         "curve, held out by: loss (nats an answer), calibration error",
         *(
             f"  {row['curve']}, {by}: {row['loss'][by]:.4f}, {row['error'][by]:.3f}"
+            f" (one sign {row['lone']:g}, a doubling beyond {row['far']:g} nats)"
             for row in document["tried"]
             for by in row["loss"]
         ),

@@ -10,6 +10,13 @@ def rewrite(text: str, calibration: ProbabilityCalibration, version: str) -> str
     text = _set(text, "version", f'"{version}"')
     curve = ", ".join(f"[{lead:g}, {chance:g}]" for lead, chance in calibration.curve)
     text = _set(text, "curve", f"[{curve}]")
+    text = _set(text, "lone", f"{calibration.lone:g}")
+    text = _set(text, "far", f"{calibration.far:g}")
+    if calibration.reach is not None:
+        for key in ("ranks", "interval"):
+            low, high = getattr(calibration.reach, key)
+            text = _set(text, key, f"[{low:g}, {high:g}]")
+        text = _set(text, "coverage", f"{calibration.reach.coverage:g}")
     text = _set(text, "temperature", f"{calibration.temperature:g}")
     text = _set(text, "high", f"{calibration.high:g}")
     text = _set(text, "medium", f"{calibration.medium:g}")

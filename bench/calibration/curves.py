@@ -7,22 +7,28 @@ makes held-out answers likelier; none of them falls. Faults are held out in turn
 shape that was drawn) and whole generators, as a site has faults, clusters and habits of its own;
 what is reported is of all three. From where confidence is high follows from the probabilities of
 held-out answers, too. The same answers give the same curve.
+
+What an answer loses that rests on one sign (`lone`), and for each doubling beyond the settings of
+the cases that it is fitted to (`far`), is what makes held-out answers likeliest too, `far` where
+whole generators are held out: their settings are beyond those of the others.
 """
 
 import math
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from rankscope.alerts.causes import calibration
+from rankscope.alerts.causes import calibration, hypotheses
 from rankscope.alerts.causes.calibration import Curve, ProbabilityCalibration
 from rankscope.alerts.causes.catalogue import CauseCatalogue
+from rankscope.alerts.causes.engine import others_of
+from rankscope.alerts.causes.reach import NOWHERE, AnswerSetting, CalibratedReach
 from rankscope.lab.scoring import matching, placing, ranked
 from rankscope.vocabulary.faults import UNKNOWN
 from rankscope.vocabulary.ids import IncidentId
@@ -35,9 +41,18 @@ Fit = Callable[[Sequence["CalibrationAnswer"]], Curve]
 MOST_WRONG = 0.02
 """Of the answers of high confidence at most this share may be wrong."""
 
+INTERVALS = (0.5, 64.0)
+"""Seconds between two reports of a host in the cases of all generators, which do not say it."""
+
 PARTS = 8
 LEADS = (0.0, 8.0)
 """A larger lead says nothing more: few answers have one."""
+
+LONES, FARS = (0.0, 0.5, 1.0, 1.5, 2.0), (0.0, 0.5, 1.0, 2.0)
+"""Nats that are tried. Of several that say the same the last is taken: it claims least."""
+
+LEAST_COVERAGE = 0.05
+"""Answers of less coverage than this share of them has are beyond all that was fitted to."""
 
 DOUBT = 2.0
 """Imaginary answers at either end, right as often as all are: no curve ends at never or always."""
@@ -55,6 +70,7 @@ class CalibrationAnswer:
     """The cluster that was drawn."""
     world: str = ""
     """The generator, "" for the simulator of the laboratory."""
+    setting: AnswerSetting = NOWHERE
 
 
 HELD_OUT: Mapping[str, Callable[[CalibrationAnswer], str]] = {
@@ -73,6 +89,8 @@ class CalibratedCurve:
 
     name: str
     curve: Curve
+    lone: float
+    far: float
     losses: Mapping[str, float]
     errors: Mapping[str, float]
 
@@ -110,8 +128,14 @@ def answers(case: TrackedCase, knowledge: CauseCatalogue) -> list[CalibrationAns
         if row.id not in counted or row.fault == UNKNOWN:
             continue
         right = any(row.fault == true.fault and placing.right(row, true) for true in case.truths)
-        lead = calibration.lead(cause.hypotheses, cause.unknown.score)
-        found.append(CalibrationAnswer(lead, right, truth.fault if truth else "", _shape(case)))
+        lead = calibration.lead(cause.hypotheses, cause.unknown.score, others_of(cause))
+        setting = AnswerSetting(
+            ranks=case.evaluations[0].topology.world_size,
+            coverage=cause.data_quality.coverage,
+            signs=hypotheses.signs(cause.hypotheses[0]),
+        )
+        fault = truth.fault if truth else ""
+        found.append(CalibrationAnswer(lead, right, fault, _shape(case), setting=setting))
     return found
 
 
@@ -148,14 +172,31 @@ def calibrated(rows: Sequence[CalibrationAnswer]) -> list[CalibratedCurve]:
     """Return every kind of curve with what held-out answers say of it, the likeliest first."""
     found: list[CalibratedCurve] = []
     for name, fit in FITS.items():
-        pairs = {by: said_held_out(rows, fit, by) for by in HELD_OUT}
+        lone = _likeliest({nats: _loss_of(rows, fit, nats, 0.0) for nats in LONES})
+        far = _likeliest(
+            {nats: loss(said_held_out(rows, fit, "world", lone, nats)) for nats in FARS}
+        )
+        pairs = {by: said_held_out(rows, fit, by, lone, far) for by in HELD_OUT}
         losses = {by: loss(said) for by, said in pairs.items()}
         errors = {by: ranked.calibration_error(ranked.binned(said)) for by, said in pairs.items()}
-        found.append(CalibratedCurve(name, fit(rows), losses, errors))
+        curve = fit(doubted(rows, ProbabilityCalibration(1.0, 1.0, 1.0, lone=lone)))
+        found.append(CalibratedCurve(name, curve, lone, far, losses, errors))
     return sorted(found, key=lambda made: (made.loss, made.name))
 
 
-def said_held_out(rows: Sequence[CalibrationAnswer], fit: Fit, by: str) -> list[tuple[float, bool]]:
+def _likeliest(losses: Mapping[float, float]) -> float:
+    """Return the nats of least loss, of nearly equal ones the most."""
+    least = min(losses.values())
+    return max(nats for nats, found in losses.items() if found <= least + 1e-6)
+
+
+def _loss_of(rows: Sequence[CalibrationAnswer], fit: Fit, lone: float, far: float) -> float:
+    return sum(loss(said_held_out(rows, fit, by, lone, far)) for by in HELD_OUT) / len(HELD_OUT)
+
+
+def said_held_out(
+    rows: Sequence[CalibrationAnswer], fit: Fit, by: str, lone: float = 0.0, far: float = 0.0
+) -> list[tuple[float, bool]]:
     """Return the probability of each answer and its truth, by a curve fitted without its part."""
     of = HELD_OUT[by]
     names = sorted({of(row) for row in rows}, key=lambda name: (zlib.crc32(name.encode()), name))
@@ -164,8 +205,31 @@ def said_held_out(rows: Sequence[CalibrationAnswer], fit: Fit, by: str) -> list[
         part = set(names[number::PARTS])
         kept = [row for row in rows if of(row) not in part]
         if kept:
-            pairs += said([row for row in rows if of(row) in part], fit(kept))
+            made = ProbabilityCalibration(1.0, 1.0, 1.0, lone=lone, far=far, reach=reached(kept))
+            left = doubted([row for row in rows if of(row) in part], made)
+            pairs += said(left, fit(doubted(kept, replace(made, far=0.0))))
     return pairs
+
+
+def doubted(
+    rows: Sequence[CalibrationAnswer], made: ProbabilityCalibration
+) -> list[CalibrationAnswer]:
+    """Return the answers with the leads that remain of theirs."""
+    return [replace(row, lead=row.lead - made.doubt(row.setting)) for row in rows]
+
+
+def reached(rows: Sequence[CalibrationAnswer]) -> CalibratedReach | None:
+    """Return the settings of answers; None where none of them says any."""
+    ranks = [row.setting.ranks for row in rows if row.setting.ranks]
+    covered = [row.setting.coverage for row in rows if row.setting.coverage]
+    if not ranks or not covered:
+        return None
+    every = [row.setting.interval for row in rows if row.setting.interval] or INTERVALS
+    return CalibratedReach(
+        (float(min(ranks)), float(max(ranks))),
+        (float(min(every)), float(max(every))),
+        round(float(np.quantile(covered, LEAST_COVERAGE)), 2),
+    )
 
 
 def said(rows: Sequence[CalibrationAnswer], curve: Curve) -> list[tuple[float, bool]]:
@@ -206,9 +270,18 @@ def fitted(
     The highest of those that each way of holding answers out gives, rounded up.
     """
     fit = FITS[made.name]
-    sure = max(high(said_held_out(rows, fit, by)) for by in HELD_OUT)
+    sure = max(high(said_held_out(rows, fit, by, made.lone, made.far)) for by in HELD_OUT)
     sure = math.ceil(round(sure * 1000, 6)) / 1000
-    return ProbabilityCalibration(held.temperature, sure, held.medium, cases, made.curve)
+    return ProbabilityCalibration(
+        held.temperature,
+        sure,
+        held.medium,
+        cases,
+        made.curve,
+        made.lone,
+        made.far,
+        reached(rows) or held.reach,
+    )
 
 
 def _columns(rows: Sequence[CalibrationAnswer]) -> tuple[Floats, Floats, Floats]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.worlds import replays, scoring
+from rankscope.alerts.causes.reach import AnswerSetting
 
 from .curves import CalibrationAnswer
 
@@ -19,4 +20,8 @@ def answers(folder: Path, jobs: int) -> Iterator[CalibrationAnswer]:
         truth = json.loads((place / "truth.json").read_text(encoding="utf-8"))
         for one in scoring.scored(truth, incidents).answers:
             shape = f"{folder.name} {place.name}"
-            yield CalibrationAnswer(one.lead, one.right, truth["fault"] or "", shape, folder.name)
+            setting = AnswerSetting(
+                int(truth.get("world", truth.get("size", 0))), 0.0, one.coverage, one.signs
+            )
+            fault = truth["fault"] or ""
+            yield CalibrationAnswer(one.lead, one.right, fault, shape, folder.name, setting)

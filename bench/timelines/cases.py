@@ -89,6 +89,7 @@ def make(case: CasePlan, folder: Path) -> None:
         "behaviours": names,
         "reporter": reporter.name,
         "size": plan.ranks,
+        "minutes": plan.seconds / 60.0,
     }
     folder.mkdir(parents=True, exist_ok=True)
     otlp_lines.write(folder / "case.jsonl.gz", cluster.recorder.lines())

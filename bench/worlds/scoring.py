@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rankscope.alerts.causes.engine import OTHERS
+from rankscope.alerts.causes.scoring import UNCAPPED
 from rankscope.vocabulary import times
 from rankscope.vocabulary.faults import catalogue
 from rankscope.vocabulary.ranks import RankSet
@@ -34,6 +36,9 @@ class NamedCause:
     summary: str
     lead: float = 0.0
     """Of the first cause over the next one at another place, or unknown, in nats."""
+    coverage: float = 0.0
+    signs: int = 0
+    """Share of what its causes predict that was reported; families of findings that support it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +48,16 @@ class WorldAnswer:
     probability: float
     lead: float
     right: bool
+    coverage: float = 0.0
+    signs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CaseScore:
-    """What was found of one case. `false`: incidents that are about nothing that is wrong."""
+    """What was found of one case. `false`: incidents that are about nothing that is wrong.
+
+    `minutes` that it lasts, 0 where its truth does not say.
+    """
 
     id: str
     fault: str | None
@@ -61,6 +71,7 @@ class CaseScore:
     false: tuple[NamedCause, ...]
     answers: tuple[WorldAnswer, ...]
     reporter: str
+    minutes: float = 0.0
 
 
 @dataclass(slots=True)
@@ -90,6 +101,9 @@ class WorldScore:
             "one_incident": _share(sum(one.above_info <= 1 for one in found), len(found)),
             "false_per_quiet_case": _share(len(loud), len(quiet)),
             "false_above_info_per_quiet_case": _share(sum(loud), len(quiet)),
+            "false_above_info_per_job_day": _share(
+                24 * 60 * sum(loud), sum(one.minutes for one in quiet)
+            ),
             "calibration_error": calibration_error(
                 (answer.probability, answer.right) for one in self.cases for answer in one.answers
             ),
@@ -106,7 +120,13 @@ def scored(truth: dict[str, Any], incidents: Sequence[dict[str, Any]]) -> CaseSc
     fault = truth["fault"]
     quiet_fault = fault is not None and catalogue()[fault].severity == "info"
     answers = [
-        WorldAnswer(one.probability, one.lead, one.fault == fault and close(one, truth))
+        WorldAnswer(
+            one.probability,
+            one.lead,
+            one.fault == fault and close(one, truth),
+            one.coverage,
+            one.signs,
+        )
         for one in (*([judged] if judged else []), *false)
         if one.probability is not None and one.fault != "unknown"
     ]
@@ -123,6 +143,7 @@ def scored(truth: dict[str, Any], incidents: Sequence[dict[str, Any]]) -> CaseSc
         false=tuple(false),
         answers=tuple(answers),
         reporter=truth["reporter"],
+        minutes=float(truth.get("minutes") or 0.0),
     )
 
 
@@ -181,6 +202,8 @@ def _named(document: dict[str, Any]) -> NamedCause:
         probability=first.get("probability"),
         summary=document["summary"],
         lead=_lead(document["root_cause"]),
+        coverage=float(document["root_cause"].get("data_quality", {}).get("coverage", 0.0)),
+        signs=_signs(first),
     )
 
 
@@ -189,12 +212,26 @@ def _lead(cause: dict[str, Any]) -> float:
     if not cause["hypotheses"]:
         return 0.0
     first, *others = cause["hypotheses"]
+    also = (row["entity"] for row in first.get("evidence", ()) if row["family"] == OTHERS)
+    places = [first["entity"], *(also if first["entity"]["type"] == "group" else ())]
     rivals = (
         row["score"]
         for row in others
-        if row["fault"] != first["fault"] or not _overlap(row["entity"], first["entity"])
+        if row["fault"] != first["fault"]
+        or not any(_overlap(row["entity"], place) for place in places)
     )
     return float(first["score"] - max([cause["unknown"]["score"], *rivals]))
+
+
+def _signs(first: dict[str, Any]) -> int:
+    return len(
+        {
+            row["family"]
+            for row in first.get("evidence", ())
+            if row["relation"] == "supports" and row["weight"] > 0
+            if row["family"] not in UNCAPPED
+        }
+    )
 
 
 def _overlap(one: dict[str, Any], other: dict[str, Any]) -> bool:

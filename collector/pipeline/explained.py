@@ -31,23 +31,29 @@ class AttemptExplanations:
         *,
         observed: frozenset[str],
         clock_skew: float,
+        interval: float,
         knowledge: CauseCatalogue | None,
     ) -> tuple[RootExplanation, ...]:
         """Return the root causes of what was found, as `explanations` does."""
-        of = (topology, observed, clock_skew, knowledge)
+        of = (topology, observed, clock_skew, interval, knowledge)
         same = (
             len(findings) == len(self._findings)
             and len(self._of) == len(of)
             and of[0] is self._of[0]
-            and of[1:3] == self._of[1:3]
-            and of[3] is self._of[3]
+            and of[1:4] == self._of[1:4]
+            and of[4] is self._of[4]
             and all(_same(new, old) for new, old in zip(findings, self._findings, strict=True))
         )
         self._findings, self._of = tuple(findings), of
         if same:
             return self._found
         self._found = explanations(
-            findings, topology, observed=observed, clock_skew=clock_skew, knowledge=knowledge
+            findings,
+            topology,
+            observed=observed,
+            clock_skew=clock_skew,
+            interval=interval,
+            knowledge=knowledge,
         )
         return self._found
 

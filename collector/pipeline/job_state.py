@@ -32,6 +32,14 @@ def step_seconds(window: JobWindow) -> float:
     return apart / max(medians.middle(strides), 1.0)
 
 
+def report_interval(window: JobWindow) -> float:
+    """Return the seconds between two reports of the job's hosts, as a power of two; 0: unknown."""
+    known = window.host_interval[window.host_interval > 0]
+    if not len(known):
+        return 0.0
+    return float(2.0 ** np.round(np.log2(medians.middle(known))))
+
+
 def observed(window: JobWindow) -> frozenset[str]:
     """Return the names of the metrics and events that some source of the job reports."""
     names = {name.partition("|")[0] for name in window.steps.planes}

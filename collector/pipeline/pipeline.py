@@ -43,7 +43,7 @@ from . import bounds, brief_jobs
 from .counterfactuals import compared
 from .detection import DetectorAnswer, DetectorRunner
 from .explained import AttemptExplanations
-from .job_state import job_health, observed, stacks_since
+from .job_state import job_health, observed, report_interval, stacks_since
 
 if TYPE_CHECKING:
     from ..settings.evaluation import EvaluationSettings
@@ -275,6 +275,7 @@ class DetectionPipeline:
             window.topology,
             observed=observed(window),
             clock_skew=window.clock_skew,
+            interval=report_interval(window),
             knowledge=self._knowledge(),
         ).document()
 
@@ -354,6 +355,7 @@ class DetectionPipeline:
             window.topology,
             observed=observed(window),
             clock_skew=window.clock_skew,
+            interval=report_interval(window),
             knowledge=self._knowledge(),
         )
 

@@ -25,7 +25,9 @@ class ExpertsDetector(Detector):
     first; popular experts show in one of three ways that no device does: the same position is slow
     in several groups (each holds the same experts there); the slowest member changes from minute
     to minute; or the others have become faster than they were, because tokens went to one. The
-    last is so certain a sign that half of the excess is enough for it.
+    last is so certain a sign that half of the excess is enough for it. Where each rank reports the
+    tokens that it calculates, the router's work is seen itself: one member has more than the others
+    step after step, and works longer by as much.
 
     Parameters
     ----------
@@ -67,10 +69,12 @@ class ExpertsDetector(Detector):
         own = None if steps is None else compute_time.compute_time(steps)
         if steps is None or own is None or len(steps.index) < parts.WARM_UP + _FEWEST:
             return []
-        own = compute_time.per_token(own, steps)
+        spent, own = own, compute_time.per_token(own, steps)
+        tokens = steps.plane(compute_time.TOKENS) if steps.has(compute_time.TOKENS) else None
         count = compute_time.recent_count(window.steps, seconds=_NEWEST, fewest=_FEWEST)
         count = min(count, len(steps.index) - parts.WARM_UP)
         uneven: list[tuple[float, CommunicationGroup, Ints]] = []
+        routed: list[tuple[float, CommunicationGroup, Ints]] = []
         profiles: list[Floats] = []
         for group in groups:
             rows = np.array([row for r in group.ranks if (row := window.row_of(r)) is not None])
@@ -82,14 +86,37 @@ class ExpertsDetector(Detector):
             profiles.append(np.nan_to_num(middle))
             if excess >= self.least / 2:
                 uneven.append((excess, group, rows))
+            if tokens is not None:
+                more = self._routed(tokens[rows, -count:], spent[rows, -count:])
+                if more >= self.least:
+                    routed.append((more, group, rows))
         uneven = [
             found for found in uneven
             if _others_faster(own[found[2]], count, found[0])
             or (found[0] >= self.least and (_same_position(profiles, self.least)
                                             or _changes(own[found[2], -count:], self.least)))
         ]  # fmt: skip
+        shown = own
+        if len(routed) > len(uneven):
+            uneven, shown = routed, spent
         uneven.sort(key=lambda found: (-found[0], found[1].name))
-        return [self._finding(window, steps, count, own, *found) for found in uneven[:MOST]]
+        return [self._finding(window, steps, count, shown, *found) for found in uneven[:MOST]]
+
+    def _routed(self, tokens: Floats, spent: Floats) -> float:
+        """Return by how much the member with the most tokens works longer, 0 where they do not.
+
+        The same one in all parts of the newest range: lengths of documents change by the step.
+        """
+        blocks = np.array_split(_ratio(tokens), min(_BLOCKS, tokens.shape[1]), axis=1)
+        share = np.stack([medians.median(block, axis=1) for block in blocks], axis=1)
+        share = np.where(np.isfinite(share), share, -np.inf)
+        first = int(share[:, -1].argmax())
+        most = float(share[first].min())
+        if not np.isfinite(most) or most < 1 + self.least or (share.argmax(axis=0) != first).any():
+            return 0.0
+        longer = medians.median(_ratio(spent), axis=1)
+        slowest = int(np.nan_to_num(longer).argmax())
+        return min(self._excess(_ratio(spent)), most - 1) if slowest == first else 0.0
 
     def _excess(self, ratio: Floats) -> float:
         """Return by how much the slowest member exceeds the median, beyond noise; 0: by nothing."""
@@ -116,6 +143,8 @@ class ExpertsDetector(Detector):
     ) -> Finding:
         seconds = medians.median(own[rows, -count:], axis=1)
         slowest = int(rows[int(np.nanargmax(seconds))])
+        long = seconds >= medians.middle(seconds[np.isfinite(seconds)]) * (1 + excess / 2)
+        odd = {slowest, *rows[long].tolist()}
         return report(
             window,
             self.name,
@@ -127,6 +156,7 @@ class ExpertsDetector(Detector):
             signal=compute_time.COMPUTE,
             observed=1 + excess,
             expected=1.0,
+            ranks=[int(window.ranks[row]) for row in sorted(odd)],
             text=f"in expert group {group.name} the slowest member works {excess:.0%} longer than "
             f"the median, now rank {int(window.ranks[slowest])}",
         )

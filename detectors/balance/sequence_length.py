@@ -23,6 +23,9 @@ CERTAIN = 5.0
 """Standard errors by which the ranks' tokens must lie farther apart than before. Many, as they are
 taken of few steps and asked for again and again."""
 
+UNEVEN = 0.75
+"""Steps whose longest rank has this share of what it usually has beyond the mean are uneven."""
+
 FOLLOWS = 0.7
 """Correlation of the durations of steps with the tokens of the longest rank, at least."""
 
@@ -254,10 +257,17 @@ def _mean(values: Floats, known: np.ndarray) -> Floats:
 
 
 def _follows(steps: StepValues, own: Floats) -> bool:
-    """Tell whether the slowest rank of a step has about the most tokens, and changes."""
+    """Tell whether the slowest rank of a step has about the most tokens, and changes.
+
+    In the steps that are uneven: before a rank had more than all others for good, chance chose.
+    """
     tokens = _tokens(steps)
     both = np.isfinite(own) & np.isfinite(tokens)
-    columns = np.flatnonzero(both.sum(axis=0) >= 2)
+    uneven = np.nan_to_num(_uneven(steps), nan=1.0)
+    least = 1 + UNEVEN * (medians.middle(uneven) - 1)
+    columns = np.flatnonzero((both.sum(axis=0) >= 2) & (uneven >= least))
+    if not len(columns):
+        return False
     own, tokens = (
         np.where(both, own, -np.inf)[:, columns],
         np.where(both, tokens, -np.inf)[:, columns],

@@ -33,6 +33,9 @@ TIMEOUTS = {"local_ack_timeout_err": 6.0}
 ELSE_A_MINUTE = 60.0
 """Errors a minute from which on a counter without a limit of its own counts."""
 
+SIGMAS = 3.0
+"""Of the errors that a limit allows, by chance so many standard deviations more are counted."""
+
 PAST = 900.0
 """So far back before the range that is looked at its errors may have begun."""
 
@@ -41,11 +44,11 @@ class PortErrorsDetector(Detector):
     """Name ports whose physical error counters grow too fast.
 
     Growth within the newest `seconds` over the limit that the table of thresholds gives for the
-    counter (its degraded grade, else its fatal one), and over ten times the median of the other
-    ports of that name: where every port counts, it is how this fabric counts. It must have grown in
-    two readings at least, or by ten times the limit. Evidence, since a link corrects and repeats; a
-    link that is trained again and again (link_error_recovery) is a symptom: nothing passes
-    meanwhile.
+    counter (its degraded grade, else its fatal one) and what chance adds to it, and over ten times
+    the median of the other ports of that name: where every port counts, it is how this fabric
+    counts. It must have grown in two readings at least, or by ten times the limit. Evidence, since
+    a link corrects and repeats; a link that is trained again and again (link_error_recovery) is a
+    symptom: nothing passes meanwhile.
 
     Parameters
     ----------
@@ -89,8 +92,10 @@ class PortErrorsDetector(Detector):
             if not len(grown.rows):
                 continue
             limit = per_minute(plane.middle)
+            spans = np.maximum(grown.seconds, 60.0)
             rate = np.zeros(len(plane.hosts))
-            rate[grown.rows] = grown.total * 60 / np.maximum(grown.seconds, 60.0)
+            rate[grown.rows] = grown.total * 60 / spans
+            least = beyond_chance(limit, spans)
             # Without the port itself: of two, half of its own errors would count as usual.
             others = np.nan_to_num(devices.median_of_others(rate)[grown.rows])
             for number, row in enumerate(grown.rows.tolist()):
@@ -98,7 +103,7 @@ class PortErrorsDetector(Detector):
                 usual = float(others[number])
                 again = grown.last[number, 1] > grown.first[number, 1] or seen >= 10 * limit
                 old = grown.last[number, 1] < window.attempt_started_at
-                if entity is None or old or seen < max(limit, 10 * usual) or not again:
+                if entity is None or old or seen < max(least[number], 10 * usual) or not again:
                     continue
                 kind = "nic.retraining" if plane.middle == RETRAINING else "nic.errors"
                 onset = self._onset(plane.readings, row, grown.first[number], limit)
@@ -176,3 +181,16 @@ def per_minute(counter: str) -> float:
     ]
     # One that no increment should have is given one a minute: a single one is chance.
     return max(min(limits), 1.0) if limits else ELSE_A_MINUTE
+
+
+def beyond_chance(limit: float, seconds: Floats) -> Floats:
+    """Return how many errors a minute are more than a limit and chance bring, over so many seconds.
+
+    A cable that has as many as it may (two symbols a minute) has more in every second range. Where
+    none is allowed one a minute is the limit, and that is beyond chance already.
+    """
+    if limit <= 1.0:
+        return np.full(len(seconds), limit)
+    expected = limit * seconds / 60
+    most: Floats = (expected + SIGMAS * np.sqrt(expected)) * 60 / seconds
+    return most

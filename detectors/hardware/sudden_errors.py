@@ -8,7 +8,7 @@ import numpy as np
 from ..window import JobWindow
 from . import counters, past, ports
 from .link_flaps import ERRORS
-from .port_errors import COUNTED, PAST, per_minute
+from .port_errors import COUNTED, PAST, beyond_chance, per_minute
 
 SECONDS = 120.0
 """The newest time range that is looked at."""
@@ -29,8 +29,11 @@ def began(window: JobWindow) -> dict[tuple[str, str], float]:
         if not len(grown.rows):
             continue
         limit = per_minute(plane.middle)
-        rate = grown.total * 60 / np.maximum(grown.seconds, 60.0)
-        fast = np.flatnonzero((rate >= limit) & (grown.last[:, 1] > grown.first[:, 1]))
+        spans = np.maximum(grown.seconds, 60.0)
+        rate = grown.total * 60 / spans
+        fast = np.flatnonzero(
+            (rate >= beyond_chance(limit, spans)) & (grown.last[:, 1] > grown.first[:, 1])
+        )
         rows = grown.rows[fast]
         start = plane.readings.newest_at() - SECONDS
         usual = past.usual(past.blocks(plane.readings.of(rows), start, PAST, counter=True))

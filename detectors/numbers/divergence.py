@@ -32,6 +32,9 @@ JUMP, KEPT, ALONE, MOST_STEPS = 4.0, 0.7, 0.5, 20
 """Other data: a difference of two points, at most so many steps apart, beyond so many standard
 deviations, of which this share stays; those beside it are smaller by this factor."""
 
+RANGES = 2.0
+"""A loss that has either sign must rise by so many times the range that it spanned before."""
+
 BEFORE = 0.8
 """A loss that has been up by this share of the rise before, and came back, may do so again."""
 
@@ -82,8 +85,9 @@ class DivergenceDetector(Detector):
 
     Fails where a change of the data raises the loss by more than 60%, or between reports more than
     20 steps apart: it cannot see what the batches are. A loss that rises from its first 48 points
-    on without having fallen, or by less, is no divergence to it. Where losses are near zero or
-    negative, the share is taken of the level's size.
+    on without having fallen, or by less, is no divergence to it. A loss that has either sign, as a
+    policy's, has no level that it reached: it has to leave its range by twice that range. Where
+    all are negative, the share is taken of the level's size.
 
     References: PaLM (2022) 5.1; OPT logbook (2022); Zoph et al., ST-MoE (2022) on instability.
     """
@@ -116,6 +120,8 @@ class DivergenceDetector(Detector):
         odd = loss.value > low + limit / 2
         odd[:place] = False
         first = onsets.newest_run(odd)
+        if low < 0 < float(loss.value.max()) and not _beyond_its_range(loss.value, first, sigma):
+            return []
         high = loss.cut(first, len(loss))
         start = medians.middle(loss.value[: BLOCK // 2])
         learnt = start > low + SIGMAS * sigma and first >= place
@@ -174,6 +180,18 @@ def _reached(value: Floats, memory: curves.CurveMemory) -> tuple[float, int]:
     level = curves.trailing_median(np.append(value, np.nan), BLOCK, memory)[BLOCK:]
     place = int(np.argmin(level))
     return float(level[place]), place + BLOCK
+
+
+def _beyond_its_range(value: Floats, first: int, sigma: float) -> bool:
+    """Tell whether a loss that has either sign has left the range that it spanned.
+
+    That of a policy swings around zero, and its lowest level is none that it had reached.
+    """
+    level = curves.trailing_median(np.append(value[:first], np.nan), POINTS)[POINTS:]
+    if not len(level):
+        return False
+    range_before = max(float(np.ptp(level)), SIGMAS * sigma)
+    return medians.middle(value[-POINTS:]) > float(level.max()) + RANGES * range_before
 
 
 def _falling(rise: Floats) -> bool:

@@ -343,6 +343,8 @@ class SlowStepsDetector(Detector):
         before, ranks = window.baselines.before, len(window.ranks)
         if before is None or before.ranks != ranks:
             return None
+        # What the attempt before took to warm up this one takes too.
+        valid = valid[valid >= before.warm_up]
         count = covered(ends, valid, FROM_START)
         if len(valid) < count or not before.seconds > 0:
             return None

@@ -389,3 +389,25 @@ def process(topology, rank):
     """Return the process of a rank."""
     host = topology.host(rank)
     return Entity("process", f"{host}:{1000 + rank}", host, RankSet((rank,)))
+
+
+def test_of_ranks_that_become_slow_together_another_one_stands_out_a_moment_later(
+    evaluated, tracker, topology, found
+):
+    """Until it is seen what they share (an expert), that is one trouble and not one a rank."""
+
+    def of(rank, onset):
+        return [
+            found("job.slow", topology.job_entity, onset),
+            found("rank.slow_compute", topology.rank_entity(rank), onset),
+            found("rank.waits_least", topology.rank_entity(rank), onset),
+        ]
+
+    for now in range(60, 75):
+        evaluated(now, *of(1, 40.0))
+    for now in range(75, 90):
+        evaluated(now, *of(2, 45.0))
+    (incident,) = tracker.incidents.values()
+    assert "gpu.slow" == incident.root_cause.hypotheses[0].fault
+    evaluated(400, *of(3, 380.0))
+    assert 2 == len(held(tracker))

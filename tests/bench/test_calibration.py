@@ -1,6 +1,7 @@
 """The curve of probabilities: from a first cause's lead to how often it is right."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from bench.calibration.evaluations import RerankedCase
 from rankscope.alerts.causes import calibration
 from rankscope.alerts.causes.calibration import ProbabilityCalibration
 from rankscope.alerts.causes.catalogue import catalogue
+from rankscope.alerts.causes.reach import AnswerSetting, CalibratedReach
 from rankscope.lab import suites
 from rankscope.lab.scoring import running
 
@@ -102,10 +104,91 @@ def test_unknown_is_never_of_high_confidence():
     assert "high" == fitted.confidence("gpu.lost", 1.0)
 
 
+REACH = CalibratedReach(ranks=(4.0, 64.0), interval=(1.0, 32.0), coverage=0.5)
+SURE = ProbabilityCalibration(
+    0.7, 0.9, 0.6, "", ((0.0, 0.3), (4.0, 0.96)), lone=1.0, far=1.0, reach=REACH
+)
+INSIDE = AnswerSetting(ranks=16, interval=5.0, coverage=0.8, signs=2)
+
+
+@pytest.mark.parametrize(
+    ("setting", "doublings"),
+    [
+        (INSIDE, 0.0),
+        (replace(INSIDE, ranks=256), 2.0),
+        (replace(INSIDE, ranks=2), 1.0),
+        (replace(INSIDE, interval=128.0), 2.0),
+        (replace(INSIDE, coverage=0.25), 1.0),
+        (AnswerSetting(), 0.0),
+    ],
+)
+def test_far_from_all_that_was_fitted_an_answer_is_less_probable_and_never_sure(setting, doublings):
+    assert doublings == SURE.beyond(setting)
+    chances, _ = SURE.probabilities([5.0, 1.0], 0.3, lead=4.0, setting=setting)
+    assert chances[0] == pytest.approx(calibration.at(SURE.curve, 4.0 - doublings))
+    word = SURE.confidence("gpu.lost", 0.99, setting)
+    assert ("medium" if doublings else "high") == word
+
+
+def test_an_answer_that_rests_on_one_sign_is_less_probable():
+    alone = replace(INSIDE, signs=1)
+    several, single = (
+        SURE.probabilities([5.0, 1.0], 0.3, lead=4.0, setting=setting)[0][0]
+        for setting in (INSIDE, alone)
+    )
+    assert single == pytest.approx(calibration.at(SURE.curve, 3.0))
+    assert single < several
+
+
+def test_what_single_signs_cost_follows_from_how_often_they_are_wrong():
+    draw = random.Random(9)
+    rows = [
+        CalibrationAnswer(
+            lead,
+            draw.random() < (0.97 if signs == 2 else 0.75) - 0.3 * (lead < 2),
+            f"fault.{number % 11}",
+            f"shape {number % 7}",
+            f"world {number % 3}",
+            replace(INSIDE, signs=signs),
+        )
+        for number in range(600)
+        for lead, signs in ((draw.uniform(0.0, 6.0), draw.choice((1, 2))),)
+    ]
+    best = curves.calibrated(rows)[0]
+    assert best.lone >= 1.0
+    plain = curves.loss(curves.said_held_out(rows, FITS[best.name], "world"))
+    assert best.losses["world"] < plain - 0.01
+
+
+def test_a_generator_never_seen_whose_jobs_are_larger_is_said_to_be_less_sure():
+    """The cases of one generator have jobs of other sizes, in which answers are often wrong."""
+    draw = random.Random(4)
+    rows = [
+        CalibrationAnswer(
+            lead,
+            draw.random() < (0.6 if world == "third" else 0.95),
+            f"fault.{number % 9}",
+            f"shape {number % 7}",
+            world,
+            replace(INSIDE, ranks=1024 if world == "third" else draw.choice((8, 64))),
+        )
+        for number in range(300)
+        for lead, world in ((draw.uniform(2.0, 6.0), ("first", "second", "third")[number % 3]),)
+    ]
+    best = curves.calibrated(rows)[0]
+    assert best.far > 0
+    near = curves.said_held_out(rows, FITS[best.name], "world", best.lone, 0.0)
+    away = curves.said_held_out(rows, FITS[best.name], "world", best.lone, best.far)
+    assert curves.loss(away) < curves.loss(near)
+
+
 def test_a_curve_that_is_written_reads_back():
     text = (Path(calibration.__file__).parent / "catalogue.toml").read_text("utf-8")
     held = catalogue().calibration
-    fitted = ProbabilityCalibration(0.8, 0.95, 0.5, "test", ((0.0, 0.25), (1.5, 0.875)))
+    fitted = ProbabilityCalibration(
+        0.8, 0.95, 0.5, "test", ((0.0, 0.25), (1.5, 0.875)),
+        1.5, 0.5, CalibratedReach((4.0, 64.0), (1.0, 30.0), 0.25),
+    )  # fmt: skip
     written = catalogue_file.rewrite(text, fitted, "test")
     assert "curve = [[0, 0.25], [1.5, 0.875]]" in written
     assert held is not None

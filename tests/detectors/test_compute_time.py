@@ -132,3 +132,19 @@ def test_the_middle_is_the_median_of_numpy(count):
     expected = np.median(values) if count else np.nan
     np.testing.assert_equal(medians.middle(values), expected)
     assert np.isnan(medians.middle(np.append(values, np.nan)))
+
+
+def test_time_never_falls_with_tokens_though_the_shortest_batches_came_in_the_warm_up():
+    """A parabola through slow first steps would say that longer batches had been faster."""
+    tokens = np.repeat([4096.0, 5120.0, 6144.0], 20)
+    own = 0.6 * tokens / 4096
+    own[:12] *= np.linspace(1.9, 1.3, 12)
+    fit = compute_time.token_fit(own, tokens)
+    assert fit is not None
+    said = np.polyval(np.array(fit.powers), np.linspace(4096, 6144, 9) / fit.scale)
+    assert (np.diff(said) > 0).all()
+
+
+def test_steps_that_get_faster_with_tokens_are_not_explained_by_them():
+    tokens = np.repeat([4096.0, 5120.0, 6144.0], 20)
+    assert compute_time.token_fit(4096 / tokens, tokens) is None

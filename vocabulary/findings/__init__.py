@@ -81,7 +81,8 @@ class FindingKind:
     `slowdown`: its magnitude is how many times as long as they should the job's steps take, so that
     it measures what is lost; a count of links or flaps does not. `asks_from`: the score from which
     on a symptom asks somebody for an action of its own, or has a horizon, whatever it costs by
-    now: then it is an incident; None: while it has no effect it is an observation.
+    now: then it is an incident; None: while it has no effect it is an observation. `timing`: it
+    says whose time is longer and not why, so that whatever slows those ranks brings it about.
     """
 
     kind: str
@@ -93,6 +94,7 @@ class FindingKind:
     effect: Effect = "none"
     slowdown: bool = False
     asks_from: float | None = None
+    timing: bool = False
     shown_by: SignalSets = ()
 
     def observable(self, reported: AbstractSet[str]) -> bool:

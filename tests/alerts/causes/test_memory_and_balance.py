@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from tests.alerts.explaining import EVERYTHING
+from tests.alerts.explaining import EVERYTHING, explain
 
 from rankscope.alerts.causes.engine import explanations
 from rankscope.alerts.severity import severity
@@ -117,3 +117,12 @@ def test_what_ends_far_away_is_info_and_named_all_the_same(explained, name):
     assert "info" == severity(root.symptoms, root.cause, 3600.0)
     (root,) = near()
     assert severity(root.symptoms, root.cause, 0.0) in ("warning", "critical")
+
+
+def test_a_rank_that_works_on_its_data_itself_does_not_wait_for_its_loader(topology, found):
+    rank = topology.rank_entity(0)
+    shown = [found(kind, rank) for kind in ("rank.prepares_data", "rank.data_wait")]
+    cause = explain([found("job.slow", topology.job_entity), *shown], topology)
+    first, second = cause.hypotheses[:2]
+    assert "balance.rank0_preprocessing" == first.fault
+    assert first.score - second.score > 1.2

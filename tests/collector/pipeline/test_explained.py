@@ -25,7 +25,7 @@ def asked(monkeypatch):
 def explain(asked):
     """Return a function that explains findings; what surrounds them may differ."""
     made, topology = AttemptExplanations(), JobTopology(Job("job"))
-    usual = {"observed": frozenset({"a"}), "clock_skew": 0.0, "knowledge": None}
+    usual = {"observed": frozenset({"a"}), "clock_skew": 0.0, "interval": 1.0, "knowledge": None}
     return lambda findings, **other: made.of(findings, topology, **{**usual, **other})
 
 
@@ -36,7 +36,13 @@ def test_the_very_same_findings_are_explained_once(explain, asked):
 
 
 @pytest.mark.parametrize(
-    "other", [{"observed": frozenset({"b"})}, {"clock_skew": 1.0}, {"knowledge": object()}]
+    "other",
+    [
+        {"observed": frozenset({"b"})},
+        {"clock_skew": 1.0},
+        {"interval": 2.0},
+        {"knowledge": object()},
+    ],
 )
 def test_what_surrounds_them_counts_too(explain, asked, other):
     findings = [["one"]]

@@ -124,3 +124,34 @@ def test_it_began_where_the_slowest_member_left_the_level_of_before(own):
     window = sketch(own, placed=placed)
     found = ExpertsDetector().evaluate(window)
     assert [75, 75] == [np.searchsorted(window.steps.at[0], one.onset[1]) for one in found]
+
+
+@pytest.fixture
+def routed(steady):
+    """Return (own, tokens) of ranks of which one gets 30 % more tokens from step 60 on."""
+    tokens = 4096 * steady(8, 240, spread=0.01) / 0.8
+    tokens[2, 60:] *= 1.3
+    return steady(8, 240, spread=0.005) * tokens / 4096, tokens
+
+
+def test_tokens_that_stay_at_one_member_are_the_routers_work(evaluated, routed):
+    own, tokens = routed
+    assert ["ep:0"] == evaluated(own, planes={"training.tokens": tokens})
+
+
+def test_tokens_that_go_to_another_member_at_each_step_are_lengths(evaluated, steady):
+    tokens = 4096 * steady(8, 240, spread=0.01) / 0.8
+    tokens[np.random.default_rng(2).integers(0, 8, 180), np.arange(60, 240)] *= 1.3
+    own = steady(8, 240, spread=0.005) * tokens / 4096
+    assert [] == evaluated(own, planes={"training.tokens": tokens})
+
+
+def test_the_members_that_stand_out_are_named(own):
+    own[[2, 6]] *= 1.3
+    groups = [CommunicationGroup(f"ep:{n}", "ep", RankSet(range(4 * n, 4 * n + 4))) for n in (0, 1)]
+    placed = JobTopology(
+        Job("example"), world_size=8, groups=groups,
+        placements=[RankPlacement(rank, "host-0") for rank in range(8)],
+    )  # fmt: skip
+    found = ExpertsDetector().evaluate(sketch(own, placed=placed))
+    assert {"ep:0": [2], "ep:1": [6]} == {row.entity.id: sorted(row.ranks) for row in found}

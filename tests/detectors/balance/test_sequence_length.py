@@ -164,3 +164,9 @@ def test_tokens_as_uneven_as_ever_are_not_why_the_longest_rank_costs_more():
     }
     (found,) = SequenceLengthDetector().evaluate(sketch(np.tile(longest, (4, 1)), planes=planes))
     assert 0.5 == found.score
+
+
+def test_one_rank_that_has_more_tokens_from_now_on_is_no_matter_of_lengths(evaluated):
+    """Before it had, another rank was the longest of each step by chance."""
+    for count in range(170, 240, 10):
+        assert [] == evaluated(since=150, count=count, row=2, factor=1.3)

@@ -72,3 +72,15 @@ def test_of_two_ports_the_one_that_counts_is_compared_with_the_other(steady, lev
     name = "hw.network.errors|mlx5_0|symbol_error|1"
     window = sketch(steady(), hosts=2, host_readings={name: bad})
     assert ["host-1/mlx5_0:1"] == [f.entity.id for f in PortErrorsDetector().evaluate(window)]
+
+
+@pytest.mark.parametrize(("a_minute", "named"), [(2.0, 0), (3.0, 0), (12.0, 1)])
+def test_a_cable_that_has_as_many_errors_as_it_may_is_sound_whatever_chance_adds(
+    steady, a_minute, named
+):
+    at = START + np.arange(0, 301, 5.0)
+    count = np.zeros((5, len(at)))
+    count[3] = np.floor((at - START) * a_minute / 60)
+    window = sketch(steady(ranks=10, steps=300), hosts=5, host_readings={
+        "hw.network.errors|mlx5_0|symbol_error|1": readings(at, count)})  # fmt: skip
+    assert named == len(PortErrorsDetector().evaluate(window))

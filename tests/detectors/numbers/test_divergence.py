@@ -151,3 +151,17 @@ def test_a_short_log_that_climbs_above_where_it_began_is_found(reported):
     (rise,) = DivergenceDetector(orders=10).evaluate(reported(loss))
     assert "after it had reached" in rise.text
     assert [] == DivergenceDetector(orders=10).evaluate(reported(loss[:28]))
+
+
+def test_a_loss_that_swings_around_zero_has_no_level_that_it_had_reached(found):
+    """That of a policy has either sign, and says nothing about how good the policy is."""
+    steps = np.arange(260)
+    loss = 0.02 * np.sin(steps / 9.0) + np.random.default_rng(5).normal(0.0, 0.001, 260)
+    assert [] == [rise for end in range(50, 260, 3) for rise in found(loss[:end])]
+
+
+def test_a_loss_of_either_sign_that_leaves_its_range_has_diverged(found):
+    steps = np.arange(260)
+    loss = 0.02 * np.sin(steps / 9.0) + np.random.default_rng(5).normal(0.0, 0.001, 260)
+    loss[200:] += np.linspace(0.0, 2.0, 60)
+    assert ["job.loss_diverged"] == [rise.kind for rise in found(loss)]

@@ -123,3 +123,18 @@ def test_an_attempt_as_slow_as_the_one_before_was_at_times_is_not_slow():
     later.before = earlier.pace
     assert [] == SlowStepsDetector().evaluate(attempt(0.845, later))
     assert 1 == len(SlowStepsDetector().evaluate(attempt(0.95, later)))
+
+
+def _warming(held, *, steps, warm=10):
+    own = np.random.default_rng(7).normal(0.8, 0.008, (4, steps))
+    own[:, :warm] *= 1.8
+    return replace(sketch(own, attempt=1), held_baselines=held)
+
+
+def test_what_the_attempt_before_took_to_warm_up_this_one_takes_too():
+    earlier, later = JobBaselines(), JobBaselines()
+    earlier.learn(_warming(earlier, steps=90).features)
+    later.follow(earlier)
+    for steps in range(10, 30):
+        assert [] == SlowStepsDetector().evaluate(_warming(later, steps=steps))
+    assert 1 == len(SlowStepsDetector().evaluate(_warming(later, steps=90, warm=90)))

@@ -161,3 +161,14 @@ def test_a_few_steps_of_a_job_whose_steps_vary_are_no_finding():
     for seed in range(40):
         duration = np.random.default_rng(seed).normal(20.0, 1.2, 28)
         assert [] == SlowStepsDetector().evaluate(reported(duration)), seed
+
+
+def test_a_batch_that_is_raised_in_stages_after_a_warm_up_is_no_finding():
+    """The warm-up had the shortest batches, and its steps say nothing about them."""
+    tokens = np.repeat([4096.0, 5120.0, 6144.0], [13, 20, 9])
+    own = 1.45 * tokens / 1_000 * np.random.default_rng(5).normal(1.0, 0.01, len(tokens))
+    own[:13] *= np.concatenate(([4.9, 1.9, 1.5, 1.3, 1.2, 1.12, 1.07, 1.05], np.ones(5)))
+    for count in range(20, len(tokens) + 1):
+        some = np.tile(own[:count], (4, 1))
+        window = sketch(some, planes={TOKENS: np.tile(tokens[:count], (4, 1))})
+        assert [] == SlowStepsDetector().evaluate(window)
