@@ -108,6 +108,7 @@ class CheckpointSpan(_PauseSpan):
             seconds = self._span.seconds(step)
             step.checkpoint += seconds
             step.counted += seconds
+            timeline.batches.saved()
 
 
 class EvaluationSpan(_PauseSpan):
@@ -159,7 +160,10 @@ class TimedBatches(Iterator[T]):
         timeline.waiting = True
         span = TimelineSpan(timeline.open)
         try:
-            return next(self._batches)
+            batch = next(self._batches)
         finally:
             timeline.waiting = False
             timeline.waited_for_data(span)
+        if not timeline.evaluating:
+            timeline.batches.take(batch)
+        return batch

@@ -5,6 +5,7 @@ several optimizers the first one seen is the step optimizer, whose updates are t
 stop while another goes on, that one takes over.
 """
 
+import ctypes
 import sys
 import time
 from collections.abc import Callable
@@ -111,6 +112,8 @@ def closer(context: HookContext, on_device: Callable[[], None]) -> Callable[[], 
             rate = step_optimizer.param_groups[0].get("lr")
             if type(rate) is float:
                 step.values["training.learning_rate", ""] = (rate, "")
+            if timeline.batches.landmarks:
+                step.state = _state(context, step_optimizer)
         if context.scaler is not None:
             scaling.note_scale(context, context.scaler())
         context.clipped = False
@@ -121,3 +124,19 @@ def closer(context: HookContext, on_device: Callable[[], None]) -> Callable[[], 
             step.late = device.close()
 
     return close
+
+
+def _state(context: HookContext, optimizer: Any) -> tuple[int, bytes]:
+    """Return how many updates the optimizer counts, and torch's random state on the CPU.
+
+    -1 where it keeps no count, or keeps it on a device.
+    """
+    first = next(iter(optimizer.state.values()), None)
+    count = first.get("step") if isinstance(first, dict) else None
+    if isinstance(count, context.torch.Tensor):
+        count = count.item() if count.device.type == "cpu" else None
+    random = context.torch.get_rng_state()
+    data = ctypes.string_at(random.data_ptr(), random.numel())
+    # Nothing kept although updates were made: it begins anew at its next one.
+    updates = 0 if not optimizer.state else -1 if count is None else int(count)
+    return updates, data
