@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from ..vocabulary.samples import Event, Scalar
-from . import batch_ring, fingerprints
+from . import batch_ring, fingerprints, weights
 from .batch_ring import BatchRing
 from .fingerprints import BatchFingerprint
 from .step_record import StepRecord
@@ -23,6 +23,9 @@ _BURST, _REFILL_SECONDS = 48.0, 10.0
 """Events that may be sent at once, and how long each takes to be allowed again."""
 _REPEATED, _USUALLY = 0.25, 0.1
 """So many of a step's samples have to have been seen before, where so few usually are."""
+_SURELY = 0.5
+_STEPS, _FEWEST = 24, 16
+"""From such a share on a step is suspicious for it; steps that say what is usual, and at least."""
 
 
 class BatchReports:
@@ -34,6 +37,9 @@ class BatchReports:
         self._recent: deque[StepRecord] = deque(maxlen=BEFORE + 1)
         self._sent: deque[int] = deque(maxlen=_REMEMBERED)
         self._allowed, self._at = _BURST, -math.inf
+        self._seen: dict[tuple[int, int], int] = {}
+        self._order: deque[tuple[int, tuple[int, ...]]] = deque()
+        self._shares: deque[float] = deque(maxlen=_STEPS)
 
     def settle(self) -> None:
         """Make the fingerprints of the batches that were fetched since."""
@@ -46,7 +52,13 @@ class BatchReports:
         self.settle()
         self._recent.append(record)
         reason = self._suspicion.reason(record)
-        if reason:
+        again = self._comes_again(record.step)
+        if not reason and again:
+            reason = "repeat"
+        if reason == "repeat":
+            wanted = [record]
+        elif reason:
+            self._ring.suspected(record.step)
             wanted = list(self._recent)
         elif record.state is not None:
             wanted, reason = [record], "landmark"
@@ -60,6 +72,28 @@ class BatchReports:
                 why = reason if one is record else "before"
                 events.append(Event(EVENT, one.at, self._described(one, batches, rank, why)))
         return events
+
+    def _comes_again(self, step: int) -> bool:
+        """Return whether samples of a step were there before in this epoch, as usually none is."""
+        rows = again = 0
+        for one in self._ring.of_step(step):
+            keys = [(one.epoch, row) for row in one.rows]
+            rows += len(keys)
+            again += sum(self._seen.get(key, step) != step for key in keys)
+            for key in keys:
+                self._seen.setdefault(key, step)
+            self._order.append((one.epoch, one.rows))
+        while len(self._order) > batch_ring.KEPT:
+            epoch, gone = self._order.popleft()
+            for row in gone:
+                self._seen.pop((epoch, row), None)
+        if not rows:
+            return False
+        share = again / rows
+        usual = sorted(self._shares)
+        found = len(usual) >= _FEWEST and share >= _SURELY and usual[len(usual) // 2] <= _USUALLY
+        self._shares.append(share)
+        return found
 
     def _may_send(self, at: float) -> bool:
         passed = max(at - self._at, 0.0) / _REFILL_SECONDS
@@ -79,11 +113,13 @@ class BatchReports:
         if rate is not None and math.isfinite(rate[0]):
             found["learning_rate"] = rate[0]
         if record.state is not None:
-            updates, random = record.state
-            if updates >= 0:
-                found["updates"] = updates
-            if random:
-                found["random"] = hashlib.sha256(random).hexdigest()[:16]
+            state = record.state
+            if state.updates >= 0:
+                found["updates"] = state.updates
+            if state.random:
+                found["random"] = hashlib.sha256(state.random).hexdigest()[:16]
+            if state.weights:
+                found |= {"weights": weights.digests(state.weights), "replicas": state.replicas}
         if not own:
             return found
         found["hash"] = fingerprints.combined(row for one in own for row in one.rows)

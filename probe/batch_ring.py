@@ -21,6 +21,11 @@ MOST_COPIED = 16
 LANDMARKS = 4
 """First steps of a process, and after a checkpoint, whose batches and state are sent: what a later
 attempt that goes on from there is compared with."""
+EVERY, WARY = 256, 16
+"""Every so many steps, and after a suspicious one, is a landmark too, the same on every rank."""
+_WARY_STEPS = 128
+_LOCATED = 3
+"""Samples of a batch that are named by the dataset."""
 _OFF = {"0", "off", "false", "no"}
 
 
@@ -37,18 +42,23 @@ class BatchRing:
         self.failures = 0
         self.passes = 0
         self.landmarks = LANDMARKS
+        self._epochs = 0
+        self._wary = -1
+        self._counts = fingerprints.TokenCounts()
         self.locate: Callable[[int], object] | None = None
         self._held: deque[BatchFingerprint] = deque(maxlen=KEPT)
         self._line: deque[BatchFingerprint | None] = deque(maxlen=KEPT)
         self._ahead: int | None = None
         self._copied: deque[BatchFingerprint] = deque()
 
-    def take(self, batch: Any, ids: Iterable[Any] | None = None) -> None:
+    def take(self, batch: Any, ids: Iterable[Any] | None = None, epoch: int = 0) -> None:
         """Keep a batch that was fetched for training; never raises."""
         if not self.on:
             return
         try:
             found = fingerprints.take(batch, ids)
+            if found is not None:
+                found.epoch = epoch
             if found is None:
                 self.missed += 1
             elif len(self._copied) < MOST_COPIED:
@@ -59,12 +69,28 @@ class BatchRing:
         except Exception:  # noqa: BLE001  the edge of the job: a batch may be anything
             self.failures += 1
 
+    def begun(self) -> int:
+        """Return a number for a pass over the data that begins."""
+        self._epochs += 1
+        return self._epochs
+
     def saved(self) -> None:
         """Note that a checkpoint was written: the steps after it are landmarks."""
         self.landmarks = LANDMARKS
 
-    def close(self, step: int) -> bool:
-        """Note that a step ended, and with it its batches; return whether it is a landmark."""
+    def due(self, step: int) -> bool:
+        """Return whether a step that is about to end is a landmark."""
+        if not self.on:
+            return False
+        every = WARY if step <= self._wary else EVERY
+        return self.landmarks > 0 or step % every == 0
+
+    def suspected(self, step: int) -> None:
+        """Make landmarks of more of the next steps; called in the sender's thread."""
+        self._wary = step + _WARY_STEPS
+
+    def close(self, step: int) -> None:
+        """Note that a step ended, and with it its batches."""
         passes, self.passes = self.passes, 0
         waiting = self._line
         count = min(passes or len(waiting), len(waiting))
@@ -77,15 +103,13 @@ class BatchRing:
             self._ahead = min(len(waiting), 1)
         while len(waiting) > (self._ahead or 0):
             waiting.popleft()
-        landmark = self.landmarks > 0
-        self.landmarks -= landmark
-        return landmark
+        self.landmarks = max(self.landmarks - 1, 0)
 
     def settle(self) -> None:
         """Make the fingerprints of what was copied since; in the sender's thread."""
         while self._copied:
             try:
-                fingerprints.finish(self._copied[0])
+                fingerprints.finish(self._copied[0], self._counts)
             except Exception:  # noqa: BLE001  one batch, not the thread
                 self.failures += 1
             self._copied.popleft()
@@ -94,13 +118,24 @@ class BatchRing:
         """Return what is held, oldest first."""
         return list(self._held)
 
+    def of_step(self, step: int) -> Sequence[BatchFingerprint]:
+        """Return the batches of one of the newest steps, in their order."""
+        found: list[BatchFingerprint] = []
+        for one in reversed(self.batches()):
+            if one.step == step:
+                found.append(one)
+            elif found:
+                break
+        return found[::-1]
+
     def named(self, ids: Iterable[str | int]) -> str:
         """Return ids as a text: as the dataset locates them, else as ranges of numbers."""
         found = list(ids)
         whole = [one for one in found if isinstance(one, int)]
         if self.locate is not None and whole:
             try:
-                return ", ".join(str(self.locate(one))[:120] for one in whole[:4])
+                more = f" and {len(whole) - _LOCATED} more" if len(whole) > _LOCATED else ""
+                return ", ".join(str(self.locate(one))[:40] for one in whole[:_LOCATED]) + more
             except Exception:  # noqa: BLE001  the job's own function
                 self.failures += 1
         if len(whole) == len(found):
@@ -123,16 +158,16 @@ def _ranges(numbers: Sequence[int]) -> str:
 def repeats(batches: Sequence[BatchFingerprint], step: int) -> tuple[int, int, int | None, float]:
     """Return of a step: samples seen in an earlier one, of how many, in which, and the usual share.
 
-    The usual share is that of the steps from 24 to 9 before it: a second epoch repeats everything.
-    NaN where none of them is held.
+    Only what comes again in one epoch counts. The usual share is that of the steps from 24 to 9
+    before it; NaN where none of them is held.
     """
-    first: dict[int, int] = {}
+    first: dict[tuple[int, int], int] = {}
     again: dict[int, list[int]] = {}
     total: dict[int, int] = {}
     for one in batches:
         for row in one.rows:
             total[one.step] = total.get(one.step, 0) + 1
-            before = first.setdefault(row, one.step)
+            before = first.setdefault((one.epoch, row), one.step)
             if before != one.step:
                 again.setdefault(one.step, []).append(before)
     usual_steps = [each for each in total if step - 24 <= each <= step - 9]
@@ -151,7 +186,7 @@ UNUSUAL_FROM = 32
 """Batches before a step without which nothing is said of how usual its own are."""
 _MARGIN = 1.5
 """What is outside the middle nine tenths by so many times their width is unusual."""
-_FLOOR = {"mean": 0.02, "size": 0.1}
+_FLOOR = {"mean": 0.02, "rarity": 0.03, "size": 0.1}
 """The least width: a share of the median; of shares, so much."""
 _SHARE_FLOOR = 0.02
 

@@ -24,6 +24,8 @@ _TOKENS = ("input_ids", "tokens", "token_ids", "inputs", "input", "text", "src",
 _LABELS = ("labels", "target", "targets")
 _MASKS = ("loss_mask", "attention_mask", "mask")
 _IDS = ("sample_ids", "sample_id", "ids", "id", "idx", "index", "indices", "__key__")
+COUNTED = 4096
+_FEWEST_TOKENS = 32
 _IGNORED = -100
 """The label that torch's cross entropy leaves out."""
 _DEEPEST = 3
@@ -45,9 +47,11 @@ class CopiedTensor:
 class BatchFingerprint:
     """One micro-batch. Filled in the sender's thread, where `copied` goes once it is done.
 
-    step: the one that it was used in, -1 until that is known. rows: a hash of each sample. mean:
-    of the elements; repeated: the share of them that equal the one before; masked: the share that
-    the loss leaves out. NaN where they are not known. size: elements of the batch.
+    step: the one that it was used in, -1 until that is known. rows: a hash of each sample.
+    figures: the mean of the elements; repeated: the share of them that equal the one before;
+    rarity: how rare its tokens were in the batches before, in bits a token; masked: the share that
+    the loss leaves out; only those that are known. size: elements of the
+    batch. epoch: a number of the pass over the data that it is part of.
     """
 
     ids: tuple[str | int, ...] = ()
@@ -55,6 +59,7 @@ class BatchFingerprint:
     size: int = 0
     step: int = -1
     micro: int = 0
+    epoch: int = 0
     copied: CopiedTensor | None = None
     mask: CopiedTensor | None = None
     rows: tuple[int, ...] = ()
@@ -100,7 +105,7 @@ def take(batch: Any, ids: Iterable[Any] | None = None) -> BatchFingerprint | Non
     )
 
 
-def finish(print_: BatchFingerprint) -> None:
+def finish(print_: BatchFingerprint, counts: "TokenCounts | None" = None) -> None:
     """Make hashes and figures of what was copied, and let go of it; called once."""
     copied, print_.copied = print_.copied, None
     mask, print_.mask = print_.mask, None
@@ -117,12 +122,40 @@ def finish(print_: BatchFingerprint) -> None:
     if torch is None:
         return
     print_.figures = {"size": float(print_.size), **_figures(torch, copied)}
+    if counts is not None:
+        print_.figures |= counts.rarity(torch, copied)
     if mask is not None:
         values = _values(torch, mask)
         if values is not None and values.numel():
             out = values == (_IGNORED if mask.kind == "int64" and bool((values < 0).any()) else 0)
             if mask.kind != "int64" or bool((values < 0).any()) or bool((values <= 1).all()):
                 print_.figures["masked"] = float(out.sum()) / values.numel()
+
+
+class TokenCounts:
+    """How often each token came so far, those of large vocabularies several to a count.
+
+    Lives in the sender's thread.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Any = None
+
+    def rarity(self, torch: Any, copied: CopiedTensor) -> dict[str, float]:
+        """Return the figure of a batch, and count its tokens; nothing of what is no token."""
+        if not copied.kind.startswith("int"):
+            return {}
+        values = _values(torch, copied)
+        if values is None or values.numel() < _FEWEST_TOKENS:
+            return {}
+        here = torch.bincount(values.to(torch.int64) % COUNTED, minlength=COUNTED).to(torch.float64)
+        if self._counts is None:
+            self._counts = here
+            return {}
+        known = self._counts + 1.0
+        bits = -torch.log2(known / known.sum())
+        self._counts = self._counts + here
+        return {"rarity": float((bits * here).sum() / here.sum())}
 
 
 def _figures(torch: Any, copied: CopiedTensor) -> dict[str, float]:

@@ -147,11 +147,12 @@ class TimedLoader(Iterable[T]):
 class TimedBatches(Iterator[T]):
     """The iterator behind Data."""
 
-    __slots__ = ("_batches", "_timeline")
+    __slots__ = ("_batches", "_epoch", "_timeline")
 
     def __init__(self, timeline: StepTimeline, batches: Iterator[T]) -> None:
         self._timeline = timeline
         self._batches = batches
+        self._epoch = timeline.batches.begun()
 
     def __next__(self) -> T:
         timeline = self._timeline
@@ -165,5 +166,5 @@ class TimedBatches(Iterator[T]):
             timeline.waiting = False
             timeline.waited_for_data(span)
         if not timeline.evaluating:
-            timeline.batches.take(batch)
+            timeline.batches.take(batch, epoch=self._epoch)
         return batch

@@ -1,6 +1,7 @@
 """One step: its durations and values, sent as one datagram with one timestamp."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
@@ -23,6 +24,20 @@ class DeferredValues(Protocol):
 
 
 @dataclass(slots=True)
+class StepState:
+    """What a resume has to restore, and replicas have alike, copied at the end of a step.
+
+    updates: as the optimizer counts them, -1 where it keeps no count. random: the state of torch's
+    random numbers on the CPU. weights: parts of parameters by name. replicas: whose they are too.
+    """
+
+    updates: int = -1
+    random: bytes = b""
+    weights: Sequence[tuple[str, bytes]] = ()
+    replicas: str = ""
+
+
+@dataclass(slots=True)
 class StepRecord:
     """One step; filled by the training thread, encoded by the sender's.
 
@@ -30,8 +45,7 @@ class StepRecord:
     where `..._known` (`own_known` for compute), the others where above 0. `residual`: compute runs
     on a device and was not timed there, so what is left of the step is sent instead.
     `losses_add_up`: the step's loss is the sum of its micro-batches' losses, else their mean.
-    `state`: of a landmark (batch_ring), how many updates the optimizer counts, -1 where it keeps no
-    count, and the state of torch's random numbers on the CPU.
+    `state`: of a landmark (batch_ring), else None.
     `counted`: seconds that are already part of one of its durations; who adds to one adds to it.
     """
 
@@ -55,7 +69,7 @@ class StepRecord:
     losses_divided_by: int = 1
     counted: float = 0.0
     values: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict)
-    state: tuple[int, bytes] | None = None
+    state: StepState | None = None
     late: DeferredValues | None = None
 
     def set(self, metric: str, value: float, *, scope: str = "", of: str = "") -> None:

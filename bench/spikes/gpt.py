@@ -79,8 +79,9 @@ class TinyGpt(nn.Module):
 
     def forward(self, samples: torch.Tensor) -> Any:
         inputs, targets = samples[:, :-1], samples[:, 1:]
-        x = self.tokens(inputs) + self.places.weight
+        length = inputs.shape[1]
+        x = self.tokens(inputs) + self.places.weight[:length]
         for block in self.blocks:
-            x = block(x, self.mask)
+            x = block(x, self.mask[:length, :length])
         logits = self.head(self.norm(x))
         return nn.functional.cross_entropy(logits.reshape(-1, VOCABULARY), targets.reshape(-1))

@@ -6,14 +6,20 @@ from pathlib import Path
 
 from rankscope.vocabulary import datagram
 
-from ..otlp_lines import log_request, metrics_request, point_head, point_text, resource_text
-from ..otlp_lines import attributes_text
+from ..otlp_lines import (
+    attributes_text,
+    log_request,
+    metrics_request,
+    point_head,
+    point_text,
+    resource_text,
+)
 
 HOST = "host-0"
 
 
 class ProbeRecorder:
-    """Receives datagrams until it is closed; `write` then writes them in the order of their times."""
+    """Receives datagrams until it is closed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -20,11 +20,12 @@ _SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class SpikeRun:
-    """What came of a run: the documents of its incidents, those that opened first before."""
+    """What came of a run: the documents of its incidents, the oldest first, and observations."""
 
     fault: str
     seed: int
     incidents: list[dict[str, Any]]
+    observations: list[str]
     recording: Path
 
 
@@ -52,13 +53,15 @@ def run(fault: str, seed: int, folder: Path, *, resumes: bool, ranks: int = 2) -
             recorder.close()
     path = folder / f"{name}.jsonl"
     recording.write(path, recorder.received)
-    return SpikeRun(fault, seed, replayed(path), path)
+    incidents, observations = replayed(path)
+    return SpikeRun(fault, seed, incidents, observations, path)
 
 
-def replayed(path: Path) -> list[dict[str, Any]]:
-    """Return the final documents of a recording's incidents."""
-    made = ReplayRun(pipeline=DetectionPipeline(), warn=lambda _text: None, failed=_failed)
-    return made.run(path)
+def replayed(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the final documents of a recording's incidents, and its observations' texts."""
+    line = DetectionPipeline()
+    incidents = ReplayRun(pipeline=line, warn=lambda _text: None, failed=_failed).run(path)
+    return incidents, [f"{row.kind}: {row.text}" for row in line.tracker.observations()]
 
 
 def _train(told: dict[str, str], ranks: int) -> None:

@@ -29,7 +29,9 @@ PAUSE_SECONDS = 0.02
 SUSPECT = 1
 """The rank that has the fault, where one has it."""
 
-DATA = ("poisoned_shard", "corrupted_tokens", "duplicated_shard")
+DATA = ("poisoned_shard", "corrupted_tokens", "duplicated_shard", "odd_batch")
+RESTART_AT, SHORT_UNTIL = 110, 80
+"""Harmless: a schedule that begins again there, samples of half the length until then."""
 
 
 def main() -> None:
@@ -44,15 +46,10 @@ def main() -> None:
     dist.init_process_group("gloo")
     rank, ranks = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(seed)
-    if fault == "replica_differs" and rank == SUSPECT:
-        torch.manual_seed(seed)
     model = TinyGpt()
     text = corpus(steps * BATCH * ranks, seed)
     if fault in DATA and rank == SUSPECT:
         spoil(text, fault, first=(at * ranks + rank) * BATCH, stride=ranks * BATCH, seed=seed)
-    if fault == "dropped_sync":
-        left_out = ["blocks.1.forward_layer.0.weight", "blocks.1.forward_layer.0.bias"]
-        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(model, left_out)  # noqa: SLF001
     first = 0
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE)
     if source := os.environ.get("SPIKES_FROM"):
@@ -68,21 +65,30 @@ def main() -> None:
     loader = DataLoader(Subset(text, order), batch_size=BATCH)
     watch.dataset(text, locate=lambda place: text.locate(order[place]))
     schedule_lost = fault == "warm_up_lost"
-    flips(model, fault, rank, at, watch)
+    flips(model, fault, rank, at)
+    unsynced = local_gradients(model) if fault == "dropped_sync" else {}
     for step, samples in enumerate(loader, first):
         if step >= stop:
             break
         time.sleep(PAUSE_SECONDS)
-        scheduled = rate(step, steps) * (20.0 if fault == "rate_jump" and at <= step < at + 5 else 1.0)
+        place = step - RESTART_AT if fault == "warm_restart" and step >= RESTART_AT else step
+        scheduled = rate(place, steps) * (
+            100.0 if fault == "rate_jump" and at <= step < at + 5 else 1.0
+        )
         if schedule_lost and first:
-            scheduled = 10.0 * RATE
+            scheduled = 60.0 * RATE
         for group in optimizer.param_groups:
             group["lr"] = scheduled
         _STEP[0] = step
+        if fault == "curriculum" and step < SHORT_UNTIL:
+            samples = samples[:, : CONTEXT // 2 + 1]
         with watch.step(index=step):
             optimizer.zero_grad()
             loss = replica(samples)
             loss.backward()
+            if step >= at - 40:
+                for parameter, gradient in unsynced.items():
+                    parameter.grad = gradient[0]
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1e9)
             optimizer.step()
         if fault == "weight_flip" and rank == SUSPECT and step == at:
@@ -114,6 +120,11 @@ def spoil(text: Corpus, fault: str, *, first: int, stride: int, seed: int) -> No
         rows = slice(first + step * stride, first + step * stride + BATCH)
         if fault == "duplicated_shard":
             text.samples[rows] = text.samples[first - (40 - step) * stride :][:BATCH]
+        elif fault == "odd_batch":  # harmless: one sample of eight in one step
+            if not step:
+                text.samples[rows.start] = torch.randint(
+                    0, VOCABULARY, (CONTEXT + 1,), generator=draw
+                )
         elif fault == "corrupted_tokens":
             text.samples[rows] = torch.randint(0, VOCABULARY, (BATCH, CONTEXT + 1), generator=draw)
         else:  # the same few rare tokens over and over
@@ -121,14 +132,11 @@ def spoil(text: Corpus, fault: str, *, first: int, stride: int, seed: int) -> No
 
 
 def flip(values: torch.Tensor, place: int) -> None:
-    """Flip the highest bit but one of a float's exponent in memory: small numbers become huge."""
-    bits = values.view(-1).view(torch.int32)
-    bits[place] ^= 1 << 29
-    if not math.isfinite(float(values.view(-1)[place])):
-        bits[place] ^= 1 << 23
+    """Flip the highest bit of a float's exponent in memory: a small number becomes huge."""
+    values.view(-1).view(torch.int32)[place] ^= 1 << 30
 
 
-def flips(model: TinyGpt, fault: str, rank: int, at: int, _watch: Any) -> None:
+def flips(model: TinyGpt, fault: str, rank: int, at: int) -> None:
     """Hang a hook on a weight that flips a bit of its own gradient in one step, on one rank."""
     if fault != "gradient_flip" or rank != SUSPECT:
         return
@@ -141,6 +149,19 @@ def flips(model: TinyGpt, fault: str, rank: int, at: int, _watch: Any) -> None:
         return changed
 
     model.blocks[0].forward_layer[0].weight.register_hook(hook)
+
+
+def local_gradients(model: TinyGpt) -> dict[torch.nn.Parameter, list[torch.Tensor]]:
+    """Keep the gradients of one layer as they are before the reduction; used in its place."""
+    kept: dict[torch.nn.Parameter, list[torch.Tensor]] = {}
+    for parameter in model.blocks[1].forward_layer.parameters():
+        held = kept[parameter] = [torch.zeros_like(parameter)]
+
+        def hook(gradient: torch.Tensor, held: list[torch.Tensor] = held) -> None:
+            held[0] = gradient.clone()
+
+        parameter.register_hook(hook)
+    return kept
 
 
 def save(path: Path, model: TinyGpt, optimizer: Any, step: int) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ...vocabulary.findings import Finding
 from ...vocabulary.samples import Event
-from ..findings import report
+from ..findings import INFORMATION, report
 from ..landmarks import StepLandmark
 from ..window import JobWindow
 from . import model_replicas
@@ -15,12 +15,15 @@ BATCH = "training.batch"
 
 _FIGURES = {
     "mean": "mean of its elements",
+    "rarity": "rarity of its tokens, in bits a token,",
     "repeated": "share of tokens that repeat the one before",
     "masked": "share of tokens that the loss leaves out",
     "size": "number of tokens",
 }
 _MOST_IDS = 200
 _ALIKE = 8
+_ABOUT = 0.5
+_STEPS_AGAIN = 2
 
 
 def whole(event: Event, name: str) -> int | None:
@@ -89,8 +92,11 @@ def unusual(window: JobWindow, detector: str, said: Iterable[StepBatch]) -> list
             found.append((_outside(event), step, event, row))
     if not found:
         return []
-    # Of equally odd ones the first: what follows it may follow from it.
-    _, step, event, row = max(found, key=lambda one: (one[0], -one[1], -one[3]))
+    # Of those that are about as odd the first: what follows it may follow from it.
+    most = max(outside for outside, *_ in found)
+    _, step, event, row = min(
+        (one for one in found if one[0] >= _ABOUT * most), key=lambda one: (one[1], one[3])
+    )
     figure = str(event.attributes["unusual"])
     value, low, high = (number(event, name) for name in ("value", "low", "high"))
     size = "is not finite" if not math.isfinite(value) else f"is {value:.4g}"
@@ -140,6 +146,39 @@ def repeated(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> lis
             text=f"in step {-negative} {again} of {whole(event, 'of') or again} samples of rank "
             f"{int(window.ranks[row])} ({_named(event)}) were ones that it had in step "
             f"{whole(event, 'repeated_step')} already; before, its samples were new",
+            ranks=ranks,
+        )
+    ]
+
+
+def again(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[Finding]:
+    """Return that in several steps most samples were ones that the rank had had before.
+
+    The job goes on, and its loss falls the faster for it: information, and nobody is paged.
+    """
+    found = [one for one in said if one.event.attributes.get("reason") == "repeat"]
+    if len({one.step for one in found}) < _STEPS_AGAIN:
+        return []
+    first = min(found, key=lambda one: (one.step, one.row))
+    ranks = sorted({int(window.ranks[one.row]) for one in found})
+    steps = sorted({one.step for one in found})
+    return [
+        report(
+            window,
+            detector,
+            "job.data_repeated",
+            window.entity,
+            onset=first.event.at,
+            seen=(first.event.at, max(one.event.at for one in found)),
+            score=INFORMATION,
+            magnitude=float(len(steps)),
+            signal=BATCH,
+            observed=float(len(steps)),
+            expected=0.0,
+            text=f"in {len(steps)} steps from step {steps[0]} on, rank "
+            f"{int(window.ranks[first.row])} had samples that it had had before, from step "
+            f"{whole(first.event, 'repeated_step')} on ({_named(first.event)}); until then its "
+            "samples were new",
             ranks=ranks,
         )
     ]

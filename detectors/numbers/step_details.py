@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..window import JobWindow
-from . import resumed_state, schedule, step_batches
+from . import resumed_state, schedule, step_batches, weights
 
 
 class StepDetailsDetector(Detector):
@@ -57,11 +57,15 @@ class StepDetailsDetector(Detector):
     kinds = (
         "job.batch_unusual",
         "job.batch_repeated",
+        "job.data_repeated",
         "job.learning_rate_jumped",
         "job.optimizer_not_restored",
         "job.data_not_restored",
         "job.schedule_not_restored",
         "job.random_state_differs",
+        "job.state_not_restored",
+        "job.weights_differ",
+        "rank.weights_differ",
     )
     of_steps = True
 
@@ -75,5 +79,7 @@ class StepDetailsDetector(Detector):
             said = list(step_batches.recent(window, self.keep))
             found += step_batches.unusual(window, self.name, said)
             found += step_batches.repeated(window, self.name, said)
+            found += step_batches.again(window, self.name, said)
             found += resumed_state.lost(window, self.name, said)
+            found += weights.differ(window, self.name, said)
         return found

@@ -45,9 +45,9 @@ def install(context: HookContext) -> None:
             finally:
                 timeline.waiting = False
                 _waited(context, span, evaluating=evaluating)
-            ids = drawn.next(self)
+            ids, epoch = drawn.next(self)
             if not evaluating:
-                timeline.batches.take(batch, ids)
+                timeline.batches.take(batch, ids, epoch)
             return batch
 
         return __next__
@@ -92,7 +92,9 @@ class DrawnIndices:
 
     def __init__(self, context: HookContext) -> None:
         self._context = context
-        self._drawn: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
+        self._drawn: weakref.WeakKeyDictionary[Any, tuple[int, deque[Any]]] = (
+            weakref.WeakKeyDictionary()
+        )
 
     def install(self, iterator: Any) -> None:
         """Keep what is drawn; without the two methods batches have no ids of the sampler."""
@@ -102,22 +104,29 @@ class DrawnIndices:
             except UnsupportedLibraryError as error:
                 self._context.missing.append(f"batches: {error}")
 
-    def next(self, iterator: Any) -> list[Any] | None:
-        """Return the indices of the batch that was just delivered, None where there are none."""
-        drawn = self._drawn.get(iterator)
+    def next(self, iterator: Any) -> tuple[list[Any] | None, int]:
+        """Return the indices of the batch just delivered, None without any, and its epoch."""
+        held = self._drawn.get(iterator)
+        if held is None:
+            return None, 0
+        epoch, drawn = held
         if not drawn or not getattr(iterator, "_in_order", True):
-            return None
+            return None, epoch
         found = drawn.popleft()
         found = found if isinstance(found, list | tuple) else [found]
         known = [one for one in found if one is not None]
-        return known or None
+        return known or None, epoch
 
     def _kept(self, original: Function) -> Function:
         def _next_index(iterator: Any) -> Any:
             drawn = original(iterator)
             if self._context.active:
                 try:
-                    self._drawn.setdefault(iterator, deque(maxlen=_DRAWN)).append(drawn)
+                    held = self._drawn.get(iterator)
+                    if held is None:
+                        epoch = self._context.timeline.batches.begun()
+                        held = self._drawn[iterator] = (epoch, deque(maxlen=_DRAWN))
+                    held[1].append(drawn)
                 except Exception:  # noqa: BLE001  the edge of the job
                     self._context.failed()
             return drawn

@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .. import weights
 from ..patches import UnsupportedLibraryError
+from ..step_record import StepState
 from . import gradients, scaling
 from .context import HookContext
 
@@ -112,7 +114,7 @@ def closer(context: HookContext, on_device: Callable[[], None]) -> Callable[[], 
             rate = step_optimizer.param_groups[0].get("lr")
             if type(rate) is float:
                 step.values["training.learning_rate", ""] = (rate, "")
-            if timeline.batches.landmarks:
+            if timeline.batches.due(timeline.index + 1):
                 step.state = _state(context, step_optimizer)
         if context.scaler is not None:
             scaling.note_scale(context, context.scaler())
@@ -126,17 +128,19 @@ def closer(context: HookContext, on_device: Callable[[], None]) -> Callable[[], 
     return close
 
 
-def _state(context: HookContext, optimizer: Any) -> tuple[int, bytes]:
-    """Return how many updates the optimizer counts, and torch's random state on the CPU.
-
-    -1 where it keeps no count, or keeps it on a device.
-    """
+def _state(context: HookContext, optimizer: Any) -> StepState:
+    """Return what of the state is on the host."""
     first = next(iter(optimizer.state.values()), None)
     count = first.get("step") if isinstance(first, dict) else None
     if isinstance(count, context.torch.Tensor):
         count = count.item() if count.device.type == "cpu" else None
     random = context.torch.get_rng_state()
-    data = ctypes.string_at(random.data_ptr(), random.numel())
-    # Nothing kept although updates were made: it begins anew at its next one.
-    updates = 0 if not optimizer.state else -1 if count is None else int(count)
-    return updates, data
+    found = StepState(
+        # Nothing kept although updates were made: it begins anew at its next one.
+        updates=0 if not optimizer.state else -1 if count is None else int(count),
+        random=ctypes.string_at(random.data_ptr(), random.numel()),
+    )
+    replica = context.replica()
+    if replica is not None:
+        found.weights, found.replicas = weights.take(context.torch, replica)
+    return found
