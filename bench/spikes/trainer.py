@@ -73,7 +73,7 @@ def main() -> None:
         time.sleep(PAUSE_SECONDS)
         place = step - RESTART_AT if fault == "warm_restart" and step >= RESTART_AT else step
         scheduled = rate(place, steps) * (
-            100.0 if fault == "rate_jump" and at <= step < at + 5 else 1.0
+            1000.0 if fault == "rate_jump" and at <= step < at + 3 else 1.0
         )
         if schedule_lost and first:
             scheduled = 60.0 * RATE

@@ -9,7 +9,8 @@ TRAINER.py is yours, with three functions:
 
     load(device, step) -> (state, first)   model, optimizer, data and random numbers from the last
                                            checkpoint at or before `step`; `first`: where it is
-    batch(state, step) -> batch            the batch of the rank in that step, in the order of then
+    batch(state, step) -> batch            the batch of the rank in that step, in the order of then;
+                                           that of the step before stands in for the suspect one
     train(state, batch, step) -> loss      one update as the job makes it; a number, or a mapping
                                            with `loss` and, where it is known, `grad_norm`
 
@@ -94,10 +95,14 @@ def experiment(name: str, trainer_file: Path, device: str) -> list[dict[str, Any
     if first > suspect:
         raise SystemExit(f"the checkpoint is at step {first}, after step {suspect}")
     rows: list[dict[str, Any]] = []
+    before: Any = None
     for step in range(first, last + 1):
         batch = trainer.batch(state, step)
         if name == "without" and step == suspect:
-            continue  # fetched, as data come in their order, and left out
+            if before is None:
+                raise SystemExit("no step before the suspect one: take an earlier checkpoint")
+            batch = before  # the update is made all the same: what else is in this step stays
+        before = batch
         result = trainer.train(state, batch, step)
         result = result if isinstance(result, dict) else {"loss": result}
         row = {key: float(value) for key, value in result.items() if value is not None}

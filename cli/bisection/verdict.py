@@ -128,8 +128,8 @@ def _settled(
         return BisectVerdict("code", (*said, text))
     if "elsewhere" not in high:
         said.append("it was not recomputed on another device")
-    text = "with the batch it stands out, without it it does not; weights that were sound would "
-    text += "perhaps have borne the batch"
+    text = "with the batch it stands out, with that of the step before in its place it does not; "
+    text += "other weights would perhaps have borne the batch"
     return BisectVerdict("data", (*said, text))
 
 

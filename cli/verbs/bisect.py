@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
             terminal.complain(f"rankscope bisect: {error}; --offline asks nobody")
             return 1
     out = arguments.out or Path(f"bisect-{arguments.step}.py")
+    if out.stem in sys.stdlib_module_names:
+        terminal.complain(f"rankscope bisect: a script named {out.name} hides Python's own module")
+        return 2
     try:
         out.write_text(script.text(plan, known), encoding="utf-8")
     except OSError as error:

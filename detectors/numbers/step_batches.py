@@ -86,7 +86,7 @@ def unusual(window: JobWindow, detector: str, said: Iterable[StepBatch]) -> list
     found: list[tuple[float, int, Event, int]] = []
     for event, step, row in said:
         if (
-            event.attributes.get("unusual") in _FIGURES
+            text(event, "unusual") in _FIGURES
             and event.attributes.get("reason") != "landmark"
         ):
             found.append((_outside(event), step, event, row))
