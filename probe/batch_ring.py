@@ -21,8 +21,9 @@ MOST_COPIED = 16
 LANDMARKS = 4
 """First steps of a process, and after a checkpoint, whose batches and state are sent: what a later
 attempt that goes on from there is compared with."""
-EVERY, WARY = 256, 16
-"""Every so many steps, and after a suspicious one, is a landmark too, the same on every rank."""
+FIRST, EVERY, WARY = 64, 1024, 16
+"""Steps 64, 128, 256, 512 and then every 1024th, and after a suspicious step every 16th, are
+landmarks too: the same ones on every rank, so that replicas can be compared."""
 _WARY_STEPS = 128
 _LOCATED = 3
 """Samples of a batch that are named by the dataset."""
@@ -82,8 +83,9 @@ class BatchRing:
         """Return whether a step that is about to end is a landmark."""
         if not self.on:
             return False
-        every = WARY if step <= self._wary else EVERY
-        return self.landmarks > 0 or step % every == 0
+        if self.landmarks > 0 or (step <= self._wary and step % WARY == 0):
+            return True
+        return step >= FIRST and (step % EVERY == 0 or step & (step - 1) == 0)
 
     def suspected(self, step: int) -> None:
         """Make landmarks of more of the next steps; called in the sender's thread."""
