@@ -85,10 +85,7 @@ def unusual(window: JobWindow, detector: str, said: Iterable[StepBatch]) -> list
     """Return for the batch that is furthest from those before it that it is."""
     found: list[tuple[float, int, Event, int]] = []
     for event, step, row in said:
-        if (
-            text(event, "unusual") in _FIGURES
-            and event.attributes.get("reason") != "landmark"
-        ):
+        if text(event, "unusual") in _FIGURES and event.attributes.get("reason") != "landmark":
             found.append((_outside(event), step, event, row))
     if not found:
         return []
