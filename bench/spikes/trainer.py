@@ -24,8 +24,8 @@ from rankscope import probe
 from .gpt import BATCH, CONTEXT, VOCABULARY, Corpus, TinyGpt, corpus
 
 RATE, WARM_UP = 3e-3, 20
-PAUSE_SECONDS = 0.02
-"""Added to each step: below twenty milliseconds the probe would not send every one."""
+PAUSE_SECONDS = 0.08
+"""Added to each step: a spike that is over is reported for 13 steps, and looked for once a second."""
 SUSPECT = 1
 """The rank that has the fault, where one has it."""
 

@@ -1,4 +1,4 @@
-"""The bench of loss spikes: a text drawn by a seed, faults that are real, scores that are strict."""
+"""The bench of loss spikes: a text drawn by a seed, real faults, scores that are strict."""
 
 from pathlib import Path
 
