@@ -25,7 +25,7 @@ from .gpt import BATCH, CONTEXT, VOCABULARY, Corpus, TinyGpt, corpus
 
 RATE, WARM_UP = 3e-3, 20
 PAUSE_SECONDS = 0.08
-"""Added to each step: a spike that is over is reported for 13 steps, and looked for once a second."""
+"""Added to each step: a spike is reported for 13 steps after its end, looked for each second."""
 SUSPECT = 1
 """The rank that has the fault, where one has it."""
 
