@@ -14,7 +14,7 @@ VOCABULARY, CONTEXT, BATCH = 64, 32, 8
 
 
 @dataclass(frozen=True)
-class Corpus:
+class SampledCorpus:
     """Samples [count, CONTEXT + 1] of a chain; `locate` names where a sample lies, as a shard."""
 
     samples: torch.Tensor
@@ -30,7 +30,7 @@ class Corpus:
         return f"shard-{index // 256:02d}.bin:{index % 256}"
 
 
-def corpus(count: int, seed: int) -> Corpus:
+def corpus(count: int, seed: int) -> SampledCorpus:
     """Return samples in which tokens are as unequally frequent as words are."""
     draw = torch.Generator().manual_seed(seed)
     follows = torch.randint(0, VOCABULARY, (VOCABULARY, 4), generator=draw)
@@ -42,7 +42,7 @@ def corpus(count: int, seed: int) -> Corpus:
     samples[:, 0] = torch.randint(0, VOCABULARY // 4, (count,), generator=draw)
     for place in range(1, CONTEXT + 1):
         samples[:, place] = follows[samples[:, place - 1], choice[:, place]]
-    return Corpus(samples)
+    return SampledCorpus(samples)
 
 
 class TransformerBlock(nn.Module):
@@ -57,7 +57,7 @@ class TransformerBlock(nn.Module):
         )
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Any:
         normed = self.first(x)
         attended, _ = self.attention(normed, normed, normed, attn_mask=mask, need_weights=False)
         x = x + self.dropout(attended)
@@ -81,7 +81,8 @@ class TinyGpt(nn.Module):
         inputs, targets = samples[:, :-1], samples[:, 1:]
         length = inputs.shape[1]
         x = self.tokens(inputs) + self.places.weight[:length]
+        mask: Any = self.mask
         for block in self.blocks:
-            x = block(x, self.mask[:length, :length])
+            x = block(x, mask[:length, :length])
         logits = self.head(self.norm(x))
         return nn.functional.cross_entropy(logits.reshape(-1, VOCABULARY), targets.reshape(-1))

@@ -21,7 +21,7 @@ from torch.utils.data import DataLoader, Subset
 
 from rankscope import probe
 
-from .gpt import BATCH, CONTEXT, VOCABULARY, Corpus, TinyGpt, corpus
+from .gpt import BATCH, CONTEXT, VOCABULARY, SampledCorpus, TinyGpt, corpus
 
 RATE, WARM_UP = 3e-3, 20
 PAUSE_SECONDS = 0.08
@@ -113,7 +113,7 @@ def rate(step: int, steps: int) -> float:
     return RATE * (0.1 + 0.45 * (1 + math.cos(math.pi * step / steps)))
 
 
-def spoil(text: Corpus, fault: str, *, first: int, stride: int, seed: int) -> None:
+def spoil(text: SampledCorpus, fault: str, *, first: int, stride: int, seed: int) -> None:
     """Overwrite samples of four steps of one rank, from sample `first` on."""
     draw = torch.Generator().manual_seed(seed + 99)
     for step in range(4):

@@ -52,7 +52,7 @@ def of(results: Mapping[str, Any]) -> BisectVerdict:
         devices = {name: str(held[name]["device"]) for name in held}
         if "again" not in experiments:
             return BisectVerdict("undetermined", ("the experiment `again` has not been run",))
-        usual = _Usual.of([row for row in experiments["again"] if int(row["step"]) < suspect])
+        usual = _UsualValues.of([row for row in experiments["again"] if int(row["step"]) < suspect])
         high = {
             name: _first_high(usual, [row for row in rows if int(row["step"]) >= suspect])
             for name, rows in experiments.items()
@@ -63,14 +63,14 @@ def of(results: Mapping[str, Any]) -> BisectVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Usual:
+class _UsualValues:
     """What loss and gradient norm may be at most to count as usual; inf where unknown."""
 
     loss: float
     norm: float
 
     @classmethod
-    def of(cls, rows: Rows) -> "_Usual":
+    def of(cls, rows: Rows) -> "_UsualValues":
         losses = [_number(row, "loss") for row in rows]
         norms = [_number(row, "grad_norm") for row in rows]
         losses, norms = ([one for one in many if math.isfinite(one)] for many in (losses, norms))
@@ -87,7 +87,7 @@ class _Usual:
         )
 
 
-def _first_high(usual: _Usual, rows: Rows) -> int | None:
+def _first_high(usual: _UsualValues, rows: Rows) -> int | None:
     """Return the first step that stands out, None where none does."""
     for row in rows:
         loss, norm = _number(row, "loss"), _number(row, "grad_norm")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rankscope.probe import batch_ring
+from rankscope.probe import fingerprints
 from rankscope.probe.batch_reports import BatchReports
 from rankscope.probe.batch_ring import BatchRing
 from rankscope.probe.fingerprints import BatchFingerprint
@@ -15,7 +15,7 @@ from rankscope.probe.suspicion import StepSuspicion
 @pytest.fixture
 def reported(monkeypatch):
     """Return a function that runs steps with losses, and returns the events of each."""
-    monkeypatch.setattr(batch_ring.fingerprints, "take", lambda batch, _ids: batch)
+    monkeypatch.setattr(fingerprints, "take", lambda batch, _ids: batch)
     ring = BatchRing({})
     reports = BatchReports(ring)
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rankscope.probe import batch_ring
+from rankscope.probe import batch_ring, fingerprints
 from rankscope.probe.batch_ring import KEPT, BatchRing
 from rankscope.probe.fingerprints import BatchFingerprint
 
@@ -12,7 +12,7 @@ from rankscope.probe.fingerprints import BatchFingerprint
 @pytest.fixture
 def ring(monkeypatch):
     """Return a ring whose batches are fingerprints already."""
-    monkeypatch.setattr(batch_ring.fingerprints, "take", lambda batch, _ids: batch)
+    monkeypatch.setattr(fingerprints, "take", lambda batch, _ids: batch)
     return BatchRing({})
 
 
@@ -98,7 +98,9 @@ def test_a_batch_outside_of_what_was_usual_is_named_with_the_figure(ring):
     for number in range(60):
         step(ring, number, batch(number, mean=100.0 + number % 5))
     step(ring, 60, batch(60, mean=103.0), batch(61, mean=150.0), passes=2)
-    found, figure, value, low, high = batch_ring.unusual(ring.batches(), 60)
+    odd = batch_ring.unusual(ring.batches(), 60)
+    assert odd is not None
+    found, figure, value, low, high = odd
     assert (1, "mean", 150.0) == (found.micro, figure, value)
     assert 100.0 <= low < high <= 104.0
     assert batch_ring.unusual(ring.batches(), 59) is None
@@ -108,7 +110,9 @@ def test_a_figure_that_is_not_finite_is_unusual_and_too_few_batches_say_nothing(
     for number in range(40):
         step(ring, number, batch(number, mean=1.0))
     step(ring, 40, batch(40, mean=math.nan))
-    assert math.isnan(batch_ring.unusual(ring.batches(), 40)[2])
+    odd = batch_ring.unusual(ring.batches(), 40)
+    assert odd is not None
+    assert math.isnan(odd[2])
     few = [one for one in ring.batches() if one.step > 20]
     assert batch_ring.unusual(few, 40) is None
 

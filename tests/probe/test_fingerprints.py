@@ -57,6 +57,7 @@ def test_a_tensor_on_a_device_is_left_out():
 def test_what_is_overwritten_after_it_was_fetched_is_not_what_is_hashed():
     batch = tokens(1)
     found = fingerprints.take(batch)
+    assert found is not None
     batch.zero_()
     fingerprints.finish(found)
     assert made(tokens(1)).hash == found.hash
@@ -65,6 +66,8 @@ def test_what_is_overwritten_after_it_was_fetched_is_not_what_is_hashed():
 def test_of_a_large_batch_a_bounded_part_is_copied_from_both_ends_of_each_sample():
     large = torch.zeros(256, 100_000, dtype=torch.int64)
     found = fingerprints.take(large)
+    assert found is not None
+    assert found.copied is not None
     assert len(found.copied.data) <= fingerprints.MOST_BYTES
     changed = large.clone()
     changed[0, -1] = 1
