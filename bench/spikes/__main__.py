@@ -19,7 +19,7 @@ from .scoring import SpikeFault, score
 
 def main() -> int:
     """Run what is missing; always 0: the figures are read by people."""
-    parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.spikes", description=__doc__)
     faults = {
         one.name: one for one in tables.packaged(SpikeFault, __package__, "faults.toml", "fault")
     }

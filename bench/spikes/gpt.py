@@ -8,13 +8,14 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils.data import Dataset
 
 VOCABULARY, CONTEXT, BATCH = 64, 32, 8
 """Tokens, tokens of a sample, samples of a batch."""
 
 
 @dataclass(frozen=True)
-class SampledCorpus:
+class SampledCorpus(Dataset[torch.Tensor]):
     """Samples [count, CONTEXT + 1] of a chain; `locate` names where a sample lies, as a shard."""
 
     samples: torch.Tensor
@@ -71,7 +72,7 @@ class TinyGpt(nn.Module):
         super().__init__()
         self.tokens = nn.Embedding(VOCABULARY, width)
         self.places = nn.Embedding(CONTEXT, width)
-        self.blocks = nn.ModuleList(TransformerBlock(width, 2, dropout) for _ in range(depth))
+        self.blocks: Any = nn.ModuleList(TransformerBlock(width, 2, dropout) for _ in range(depth))
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, VOCABULARY, bias=False)
         mask = torch.full((CONTEXT, CONTEXT), float("-inf")).triu(1)

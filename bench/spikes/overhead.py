@@ -27,7 +27,7 @@ BLOCK = 16
 
 def main() -> int:
     """Print one JSON document."""
-    parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.spikes.overhead", description=__doc__)
     parser.add_argument("--pairs", type=int, default=40)
     parser.add_argument("--batch", type=int, default=32, help=f"samples of {CONTEXT} tokens")
     parser.add_argument("--width", type=int, default=128)
@@ -45,7 +45,7 @@ def measure(pairs: int, batch: int, width: int) -> dict[str, Any]:
     found: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
     with budgets.listening() as address:
         watch = attaching.attach(job="bench", rank=0, environ={"RANKSCOPE_AGENT": address})
-        held = attaching._attached  # noqa: SLF001  the switch is no part of what users see
+        held: Any = attaching._attached  # noqa: SLF001  the switch is no part of what users see
         ring = held[2]._timeline.batches  # noqa: SLF001
         for pair in range(pairs + 2):
             for on in (pair % 2 == 0, pair % 2 == 1):

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.serving import Answer, served
@@ -132,6 +133,7 @@ def test_what_the_collector_says_of_the_step_stands_in_the_script(tmp_path, caps
     }
 
     def answer(asked):
+        body: dict[str, Any]
         if "/series" in asked.path:
             name = "training.step" if "training.step" in asked.path else "training.loss"
             body = {"series": [{"rank": 1, "points": series[name]}]}

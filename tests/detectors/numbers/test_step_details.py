@@ -8,6 +8,7 @@ import pytest
 from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.numbers.step_details import StepDetailsDetector
 from rankscope.detectors.sketch import sketch
+from rankscope.vocabulary.ids import Job
 from rankscope.vocabulary.samples import Event
 from rankscope.vocabulary.topology import JobTopology, RankPlacement
 
@@ -92,7 +93,7 @@ def test_repeated_data_are_information_of_their_own_from_the_second_step_on(foun
 
 def replicas(*dp):
     return JobTopology(
-        "example", attempt=0, cluster=None, world_size=len(dp), hosts=("host-0",),
+        Job("example"), attempt=0, cluster=None, world_size=len(dp), hosts=("host-0",),
         placements=[RankPlacement(rank, "host-0", dp=one) for rank, one in enumerate(dp)],
     )  # fmt: skip
 

@@ -1,10 +1,12 @@
 """Batches of torch's own loader: their ids, and that nothing changes for the loop."""
 
+from typing import Any
+
 import pytest
 import torch
 from tests.probe.hooks.training import hooks
 
-DATA = torch.arange(64 * 8).reshape(64, 8)
+DATA: Any = torch.arange(64 * 8).reshape(64, 8)
 
 
 def held():
@@ -29,7 +31,9 @@ def optimizer(model):
 @pytest.mark.parametrize("workers", [0, 2])
 def test_the_indices_of_the_sampler_are_the_ids_of_the_samples(watch, model, optimizer, workers):
     order = torch.randperm(64).tolist()
-    loader = torch.utils.data.DataLoader(DATA, batch_size=8, sampler=order, num_workers=workers)
+    loader: Any = torch.utils.data.DataLoader(
+        DATA, batch_size=8, sampler=order, num_workers=workers
+    )
     assert torch.equal(DATA[order], train(loader, model, optimizer))
     assert [tuple(order[at : at + 8]) for at in range(0, 64, 8)] == [
         one.ids for one in held().batches()
@@ -39,7 +43,7 @@ def test_the_indices_of_the_sampler_are_the_ids_of_the_samples(watch, model, opt
 
 
 def test_each_pass_over_a_loader_is_an_epoch_of_its_own(watch, model, optimizer):
-    loader = torch.utils.data.DataLoader(DATA, batch_size=32)
+    loader: Any = torch.utils.data.DataLoader(DATA, batch_size=32)
     for _ in range(2):
         train(loader, model, optimizer)
     first, second = {one.epoch for one in held().batches()[:2]}, held().batches()[2].epoch
@@ -48,7 +52,7 @@ def test_each_pass_over_a_loader_is_an_epoch_of_its_own(watch, model, optimizer)
 
 
 def test_batches_of_an_evaluation_are_none_of_a_step(watch, model, optimizer):
-    loader = torch.utils.data.DataLoader(DATA, batch_size=32)
+    loader: Any = torch.utils.data.DataLoader(DATA, batch_size=32)
     with watch.evaluation(), torch.no_grad():
         assert 2 == len([*loader])
     train(loader, model, optimizer)
