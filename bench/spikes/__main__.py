@@ -21,7 +21,8 @@ def main() -> int:
     """Run what is missing; always 0: the figures are read by people."""
     parser = argparse.ArgumentParser(prog="python -m bench.spikes", description=__doc__)
     faults = {
-        one.name: one for one in tables.packaged(SpikeFault, __package__, "faults.toml", "fault")
+        one.name: one
+        for one in tables.packaged(SpikeFault, __package__ or "", "faults.toml", "fault")
     }
     parser.add_argument("--runs", type=int, default=5, help="of each fault (default: 5)")
     parser.add_argument("--first-seed", type=int, default=1000)

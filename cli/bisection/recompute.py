@@ -115,7 +115,7 @@ def weights(torch: Any, state: Any) -> str:
     """Return a digest of the parameters of every module in the state; empty where it has none."""
     inside = state.values() if isinstance(state, dict) else getattr(state, "__dict__", {}).values()
     many = state if isinstance(state, list | tuple) else inside
-    modules = [one for one in (state, *many) if isinstance(one, torch.nn.Module)]
+    modules: list[Any] = [one for one in (state, *many) if isinstance(one, torch.nn.Module)]
     if not modules:
         return ""
     digest = hashlib.sha256()

@@ -10,7 +10,7 @@ _EMPTY = "PLAN: dict[str, Any] = {}\n"
 
 def text(plan: Mapping[str, Any], known: Iterable[str]) -> str:
     """Return a Python script; `known`: lines of evidence, written into it as comments."""
-    source = resources.files(__package__).joinpath("recompute.py").read_text(encoding="utf-8")
+    source = resources.files(__package__ or "").joinpath("recompute.py").read_text(encoding="utf-8")
     before, found, after = source.partition(_EMPTY)
     if not found:
         raise ValueError("recompute.py has no empty plan")

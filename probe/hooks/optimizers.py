@@ -131,7 +131,7 @@ def closer(context: HookContext, on_device: Callable[[], None]) -> Callable[[], 
 def _state(context: HookContext, optimizer: Any) -> StepState:
     """Return what of the state is on the host."""
     first = next(iter(optimizer.state.values()), None)
-    count = first.get("step") if isinstance(first, dict) else None
+    count: Any = first.get("step") if isinstance(first, dict) else None
     if isinstance(count, context.torch.Tensor):
         count = count.item() if count.device.type == "cpu" else None
     random = context.torch.get_rng_state()
