@@ -107,6 +107,7 @@ class DatagramSender:
         self._heartbeat = heartbeat
         self._thinning = thinning or ReportThinning()
         self._reports = reports
+        self._unreported: collections.deque[StepRecord] = collections.deque()
         self._clock = clock
         self._queue: collections.deque[SentMessage] = collections.deque(maxlen=QUEUE)
         self._given = 0
@@ -168,7 +169,7 @@ class DatagramSender:
             if not self._heartbeat.settled() and not last:
                 return True
             now = self._clock()
-            if self._reports is not None:
+            if self._reports is not None and not last:
                 self._reports.settle()
             if not last:
                 self._send_periodic(now)
@@ -204,13 +205,19 @@ class DatagramSender:
                 continue
             try:
                 if isinstance(message, StepRecord):
-                    self._report(message)
+                    # A process that ends has a second: what its steps were comes before details.
+                    if last:
+                        self._unreported.append(message)
+                    else:
+                        self._report(message)
                     if not self._thinning.wanted(message):
                         continue
                 self._send(*message.parts(self._identity().rank), message.descriptor())
             except Exception:  # noqa: BLE001  the edge of one delivery
                 self.failures += 1
                 self._lost += 1
+        while self._unreported:
+            self._report(self._unreported.popleft())
         return True
 
     def _report(self, record: StepRecord) -> None:
