@@ -15,6 +15,7 @@ from . import curves, medians
 from .arrays import Flags, Floats, Ints
 from .features import StepFeatures
 from .healthy_time import HealthyPace, pace_of, pace_of_few, warmed_up
+from .landmarks import LandmarkMemory
 from .repeats import RepeatedSteps
 
 WARM_UP = 5
@@ -63,7 +64,8 @@ class JobBaselines:
     the job went on after, seconds. pace: its healthy step time, None before it is known; before:
     that of the attempt before this one, None where there was none. frozen: an incident of the job
     is open, and nothing is learnt. loss, gradient: the job's curves since its start, whatever
-    happened. nonfinite: steps at which values went non-finite, one memory for all attempts.
+    happened. nonfinite: steps at which values went non-finite, and landmarks: what ranks said of
+    single steps; one memory each for all attempts.
     """
 
     def __init__(self) -> None:
@@ -82,6 +84,7 @@ class JobBaselines:
         self.loss = curves.CurveMemory()
         self.gradient = curves.CurveMemory()
         self.nonfinite = RepeatedSteps()
+        self.landmarks = LandmarkMemory()
         self._learnt = 0
         self._newest: float = -np.inf
         self._paced = -LEARN_EVERY
@@ -100,6 +103,7 @@ class JobBaselines:
         self.loss.follow(before.loss)
         self.gradient.follow(before.gradient)
         self.nonfinite = before.nonfinite
+        self.landmarks = before.landmarks
 
     def record(self, features: StepFeatures) -> None:
         """Take in the newest points of the curves: a record of what was, healthy or not."""

@@ -9,6 +9,7 @@ from types import ModuleType
 
 from ..vocabulary.identity import identify
 from .agent_socket import AgentSocket
+from .batch_reports import BatchReports
 from .collectives import CollectiveCounts
 from .crashes import CrashReports
 from .dumps import StackDumps, refused
@@ -115,6 +116,7 @@ def _assemble(placement: ProcessPlacement, environ: Mapping[str, str]) -> tuple[
         identity=placement.identity,
         start_time=start_time(),
         heartbeat=heartbeat,
+        reports=BatchReports(timeline.batches),
     )
     undo: list[Callable[[], object]] = []
 

@@ -108,6 +108,7 @@ class CheckpointSpan(_PauseSpan):
             seconds = self._span.seconds(step)
             step.checkpoint += seconds
             step.counted += seconds
+            timeline.batches.saved()
 
 
 class EvaluationSpan(_PauseSpan):
@@ -146,11 +147,12 @@ class TimedLoader(Iterable[T]):
 class TimedBatches(Iterator[T]):
     """The iterator behind Data."""
 
-    __slots__ = ("_batches", "_timeline")
+    __slots__ = ("_batches", "_epoch", "_timeline")
 
     def __init__(self, timeline: StepTimeline, batches: Iterator[T]) -> None:
         self._timeline = timeline
         self._batches = batches
+        self._epoch = timeline.batches.begun()
 
     def __next__(self) -> T:
         timeline = self._timeline
@@ -159,7 +161,10 @@ class TimedBatches(Iterator[T]):
         timeline.waiting = True
         span = TimelineSpan(timeline.open)
         try:
-            return next(self._batches)
+            batch = next(self._batches)
         finally:
             timeline.waiting = False
             timeline.waited_for_data(span)
+        if not timeline.evaluating:
+            timeline.batches.take(batch, epoch=self._epoch)
+        return batch

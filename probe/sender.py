@@ -69,11 +69,24 @@ class PeriodicSource(Protocol):
         ...
 
 
+class StepReports(Protocol):
+    """Details of steps that are suspicious."""
+
+    def settle(self) -> None:
+        """Do what is due of the batches fetched since; called ten times a second."""
+        ...
+
+    def look(self, record: StepRecord, rank: int) -> list[Event]:
+        """Return what to send beside this step's own samples; called once for each step."""
+        ...
+
+
 class DatagramSender:
     """Hands messages over to the agent from a daemon thread.
 
     `identity` is asked at every datagram (the process group may correct the rank); `heartbeat` is
-    called at every poll with the time and returns what is due, or None. A failure of either is
+    called at every poll with the time and returns what is due, or None; `reports` is asked of each
+    step, sent or thinned out. A failure of either is
     counted in `failures` and costs one datagram.
     """
 
@@ -85,6 +98,7 @@ class DatagramSender:
         start_time: int | None = None,
         heartbeat: PeriodicSource,
         thinning: ReportThinning | None = None,
+        reports: StepReports | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._socket = agent
@@ -92,6 +106,8 @@ class DatagramSender:
         self._start_time = start_time
         self._heartbeat = heartbeat
         self._thinning = thinning or ReportThinning()
+        self._reports = reports
+        self._unreported: collections.deque[StepRecord] = collections.deque()
         self._clock = clock
         self._queue: collections.deque[SentMessage] = collections.deque(maxlen=QUEUE)
         self._given = 0
@@ -153,6 +169,8 @@ class DatagramSender:
             if not self._heartbeat.settled() and not last:
                 return True
             now = self._clock()
+            if self._reports is not None and not last:
+                self._reports.settle()
             if not last:
                 self._send_periodic(now)
             return self._drain(now, last=last)
@@ -186,13 +204,32 @@ class DatagramSender:
                 self._lost += 1
                 continue
             try:
-                if isinstance(message, StepRecord) and not self._thinning.wanted(message):
-                    continue
+                if isinstance(message, StepRecord):
+                    # A process that ends has a second: what its steps were comes before details.
+                    if last:
+                        self._unreported.append(message)
+                    else:
+                        self._report(message)
+                    if not self._thinning.wanted(message):
+                        continue
                 self._send(*message.parts(self._identity().rank), message.descriptor())
             except Exception:  # noqa: BLE001  the edge of one delivery
                 self.failures += 1
                 self._lost += 1
+        while self._unreported:
+            self._report(self._unreported.popleft())
         return True
+
+    def _report(self, record: StepRecord) -> None:
+        """Send what there is to say of a step's batches, in a datagram of its own."""
+        if self._reports is None:
+            return
+        try:
+            events = self._reports.look(record, self._identity().rank)
+            if events:
+                self._send([], events)
+        except Exception:  # noqa: BLE001  the details of a step, not the step
+            self.failures += 1
 
     def _send(
         self, samples: list[Sample], events: list[Event], descriptor: int | None = None

@@ -23,6 +23,9 @@ class SilentWatch:
     def data(self, loader: Iterable[T]) -> Iterable[T]:
         return loader
 
+    def dataset(self, dataset: T, locate: object = None) -> T:  # noqa: ARG002
+        return dataset
+
     def checkpoint(self) -> AbstractContextManager[None]:
         """Return a context manager that does nothing."""
         return _NOTHING

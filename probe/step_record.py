@@ -1,6 +1,7 @@
 """One step: its durations and values, sent as one datagram with one timestamp."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
@@ -23,14 +24,28 @@ class DeferredValues(Protocol):
 
 
 @dataclass(slots=True)
+class StepState:
+    """What a resume has to restore, and replicas have alike, copied at the end of a step.
+
+    updates: as the optimizer counts them, -1 where it keeps no count. random: the state of torch's
+    random numbers on the CPU. weights: parts of parameters by name. replicas: whose they are too.
+    """
+
+    updates: int = -1
+    random: bytes = b""
+    weights: Sequence[tuple[str, bytes]] = ()
+    replicas: str = ""
+
+
+@dataclass(slots=True)
 class StepRecord:
     """One step; filled by the training thread, encoded by the sender's.
 
     Durations are seconds, and no second is in two of them; `comm`, `data` and `compute` hold only
     where `..._known` (`own_known` for compute), the others where above 0. `residual`: compute runs
     on a device and was not timed there, so what is left of the step is sent instead.
-    `losses_add_up`: the step's loss is the sum of its micro-batches' losses, else their mean, times
-    `losses_divided_by` where each was divided by that.
+    `losses_add_up`: the step's loss is the sum of its micro-batches' losses, else their mean.
+    `state`: of a landmark (batch_ring), else None.
     `counted`: seconds that are already part of one of its durations; who adds to one adds to it.
     """
 
@@ -54,6 +69,7 @@ class StepRecord:
     losses_divided_by: int = 1
     counted: float = 0.0
     values: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict)
+    state: StepState | None = None
     late: DeferredValues | None = None
 
     def set(self, metric: str, value: float, *, scope: str = "", of: str = "") -> None:
@@ -82,13 +98,31 @@ class StepRecord:
             and not any(of for _metric, of in self.values)
         )
 
+    def loss(self) -> float:
+        """Return the loss of the step, NaN where it has none."""
+        self._fill()
+        found = self.values.get(("training.loss", ""))
+        if found is not None:
+            return found[0]
+        losses = 1 if self.losses_add_up else self.loss_count
+        if not self.loss_count:
+            return math.nan
+        return self.loss_sum * self.losses_divided_by / losses
+
+    def finite(self) -> bool:
+        """Return whether all its values are, and nothing was seen that is not."""
+        self._fill()
+        return (
+            math.isfinite(self.loss_sum)
+            and all(math.isfinite(value) for value, _scope in self.values.values())
+            and not any(of and value > 0 for (_metric, of), (value, _) in self.values.items())
+        )
+
     def parts(self, rank: int) -> tuple[list[Sample], list[Event]]:
         """Return the samples of the step, and an event for each kind of non-finite value."""
         self._fill()
         if self.loss_count and ("training.loss", "") not in self.values:
-            losses = 1 if self.losses_add_up else self.loss_count
-            loss = self.loss_sum * self.losses_divided_by / losses
-            self.set("training.loss", loss, scope="local")
+            self.set("training.loss", self.loss(), scope="local")
         bad = self._non_finite()
         for what, (count, _value) in bad.items():
             if count > 0:

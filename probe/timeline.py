@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from .batch_ring import BatchRing
 from .step_record import StepRecord
 
 
@@ -20,13 +21,14 @@ class StepTimeline:
     """Steps one after the other, end to end. `wall` is seconds since the epoch.
 
     Compute is counted in windows: from `work_begins` to the end of a backward pass or of the
-    loop's own step span (`work_ends`), less the spans in between.
+    loop's own step span (`work_ends`), less the spans in between. `batches` keeps what they were.
     """
 
     __slots__ = (
         "_before",
         "_forward",
         "_work_began",
+        "batches",
         "began",
         "begun",
         "evaluating",
@@ -43,6 +45,7 @@ class StepTimeline:
 
     def __init__(self, wall: Callable[[], float] = time.time) -> None:
         self.wall = wall
+        self.batches = BatchRing()
         self.began = time.perf_counter()
         self.steps = 0
         self.index = -1
@@ -126,6 +129,7 @@ class StepTimeline:
         self.index = record.step = self.index + 1 if index is None else index
         record.duration = now - self.began
         record.losses_add_up = self.losses_add_up
+        self.batches.close(record.step)
         self.open = StepRecord()
         self.began = self._work_began = now
         self._before = 0.0

@@ -68,6 +68,17 @@ class Watch:
         """Return the loader, with the wait for each batch timed. Its length stays its length."""
         return TimedLoader(self._timeline, loader)
 
+    def dataset(self, dataset: T, locate: Callable[[int], object] | None = None) -> T:
+        """Return the dataset as it is; `locate` names the sample of an index: a file and an offset.
+
+        Without it the dataset's own method `locate` is used, where it has one. Called for a few
+        samples of a suspicious step, in another thread than the one that trains.
+        """
+        named = locate if locate is not None else getattr(dataset, "locate", None)
+        if callable(named):
+            self._timeline.batches.locate = named
+        return dataset
+
     def checkpoint(self) -> AbstractContextManager[None]:
         """Return a context manager around the writing or reading of a checkpoint."""
         return self._checkpoint

@@ -44,6 +44,8 @@ class PredictedFinding:
     """A finding that a fault predicts (or that contradicts it), where, and its weights in nats.
 
     `says`: a regular expression that its text must match: which line of a log, which exit code.
+    `detail`: it says more of the cause where it is there; where no source could show it, it is not
+    missed.
     """
 
     finding: FindingName
@@ -52,6 +54,7 @@ class PredictedFinding:
     absent: float = 0.0
     essential: bool = False
     any: str = ""
+    detail: bool = False
     says: Annotated[str, row_values.WrittenAs(str, _compiled)] = ""
 
     def fits(self, found: Finding) -> bool:

@@ -96,6 +96,8 @@ def terms(
         if found:
             _add_once(rows, shown_by, _present(prediction, entity, found), strongest(found))
             onsets.append((min(match.onset for match in found), prediction.finding in shown))
+        elif prediction.detail:
+            pass
         elif not view.observable(prediction.finding):
             kind = kinds.catalogue()[prediction.finding]
             row = evidence.not_observable(kind, entity, window)

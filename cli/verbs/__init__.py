@@ -28,6 +28,7 @@ VERBS: dict[str, str] = {
     "explain": "explain",
     "feedback": "feedback",
     "profile": "profile",
+    "bisect": "bisect",
     "webhooks": "webhooks",
     "priors": "priors",
     "offenders": "offenders",

@@ -12,6 +12,7 @@ from .nonfinite import NonfiniteDetector
 from .peer_values import PeerValuesDetector
 from .plateau import PlateauDetector
 from .replicas import ReplicasDetector
+from .step_details import StepDetailsDetector
 from .vanishing import GradientVanishingDetector
 
 DETECTORS: tuple[Detector, ...] = (
@@ -24,5 +25,6 @@ DETECTORS: tuple[Detector, ...] = (
     BadResumeDetector(),
     ReplicasDetector(),
     PeerValuesDetector(),
+    StepDetailsDetector(),
 )
 """Every detector of this family, with its default parameters: one line each."""

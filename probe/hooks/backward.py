@@ -55,6 +55,7 @@ def install(context: HookContext) -> None:
         nonlocal asking, local_end
         asking, local_end = False, 0.0
         context.in_backward = True
+        timeline.batches.passes += 1
         phases.evaluation_signs = 0
         if context.traced_update:
             context.end_traced()

@@ -36,6 +36,7 @@ def install(context: HookContext) -> None:
                 step.checkpoint += seconds
                 step.counted += seconds
                 context.phases.save_ends()
+                timeline.batches.saved()
 
         return save
 

@@ -54,6 +54,7 @@ class HookContext:
         self.missing: list[str] = []
         self.device: DeviceReader | None = None
         self.replicated = False
+        self.replica: Callable[[], Any] = _nothing
         self.in_backward = False
         self.unscaled: Any = None
         self.scaler: Callable[[], Any] | None = None

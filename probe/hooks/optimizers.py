@@ -5,12 +5,15 @@ several optimizers the first one seen is the step optimizer, whose updates are t
 stop while another goes on, that one takes over.
 """
 
+import ctypes
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+from .. import weights
 from ..patches import UnsupportedLibraryError
+from ..step_record import StepState
 from . import gradients, scaling
 from .context import HookContext
 
@@ -111,6 +114,8 @@ def closer(context: HookContext, on_device: Callable[[], None]) -> Callable[[], 
             rate = step_optimizer.param_groups[0].get("lr")
             if type(rate) is float:
                 step.values["training.learning_rate", ""] = (rate, "")
+            if timeline.batches.due(timeline.index + 1):
+                step.state = _state(context, step_optimizer)
         if context.scaler is not None:
             scaling.note_scale(context, context.scaler())
         context.clipped = False
@@ -121,3 +126,21 @@ def closer(context: HookContext, on_device: Callable[[], None]) -> Callable[[], 
             step.late = device.close()
 
     return close
+
+
+def _state(context: HookContext, optimizer: Any) -> StepState:
+    """Return what of the state is on the host."""
+    first = next(iter(optimizer.state.values()), None)
+    count: Any = first.get("step") if isinstance(first, dict) else None
+    if isinstance(count, context.torch.Tensor):
+        count = count.item() if count.device.type == "cpu" else None
+    random = context.torch.get_rng_state()
+    found = StepState(
+        # Nothing kept although updates were made: it begins anew at its next one.
+        updates=0 if not optimizer.state else -1 if count is None else int(count),
+        random=ctypes.string_at(random.data_ptr(), random.numel()),
+    )
+    replica = context.replica()
+    if replica is not None:
+        found.weights, found.replicas = weights.take(context.torch, replica)
+    return found

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..patches import Function, UnsupportedLibraryError
 from ..timeline import TimelineSpan
-from .context import HookContext
+from .context import HookContext, reference
 
 
 def install(context: HookContext) -> None:
@@ -28,6 +28,7 @@ def install(context: HookContext) -> None:
                 try:
                     if not context.replicated:
                         context.replicated = True
+                        context.replica = reference(self)
                         if context.model is None:
                             context.model = self
                     if not grads():

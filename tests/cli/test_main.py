@@ -26,6 +26,7 @@ CONTRACT = {
     "profile",
     "feedback",
     "report",
+    "bisect",
     "check-config",
     "doctor",
     "lab",

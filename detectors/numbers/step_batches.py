@@ -1,0 +1,235 @@
+"""What `training.batch` events say of suspicious steps, checked, and in words."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ...vocabulary.findings import Finding
+from ...vocabulary.samples import Event
+from ..findings import INFORMATION, report
+from ..landmarks import StepLandmark
+from ..window import JobWindow
+from . import model_replicas
+
+BATCH = "training.batch"
+
+_FIGURES = {
+    "mean": "mean of its elements",
+    "rarity": "rarity of its tokens, in bits a token,",
+    "repeated": "share of tokens that repeat the one before",
+    "masked": "share of tokens that the loss leaves out",
+    "size": "number of tokens",
+}
+_MOST_IDS = 200
+_ALIKE = 8
+_ABOUT = 0.5
+_STEPS_AGAIN = 2
+
+
+def whole(event: Event, name: str) -> int | None:
+    """Return a whole number that an event carries; None where it carries none."""
+    value = event.attributes.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def number(event: Event, name: str) -> float:
+    """Return a number that an event carries, NaN where it carries none; "nan" is one too."""
+    value = event.attributes.get(name)
+    if isinstance(value, str):
+        return {"inf": math.inf, "-inf": -math.inf}.get(value, math.nan)
+    return float(value) if isinstance(value, (int, float)) else math.nan
+
+
+def text(event: Event, name: str) -> str:
+    """Return a text that an event carries, cut to what evidence shows; empty without one."""
+    value = event.attributes.get(name)
+    return value[:_MOST_IDS] if isinstance(value, str) else ""
+
+
+class StepBatch(NamedTuple):
+    """What a rank said of a step; row: the rank's, in the window."""
+
+    event: Event
+    step: int
+    row: int
+
+
+def recent(window: JobWindow, keep: int) -> Iterator[StepBatch]:
+    """Yield what was said of the newest `keep` steps."""
+    newest = int(window.steps.index[-1]) if len(window.steps.index) else None
+    for event in window.named(BATCH):
+        step, row = whole(event, "step"), window.row_of_event(event)
+        if step is None or row is None:
+            continue
+        if newest is None or newest - keep <= step <= newest + keep:
+            yield StepBatch(event, step, row)
+
+
+def landmarks(window: JobWindow, said: Iterable[StepBatch]) -> Iterator[StepLandmark]:
+    """Yield the landmarks that events carry."""
+    for event, step, row in said:
+        yield StepLandmark(
+            attempt=window.attempt,
+            rank=int(window.ranks[row]),
+            step=step,
+            at=event.at,
+            world_size=window.world_size,
+            batch=text(event, "hash"),
+            updates=-1 if (count := whole(event, "updates")) is None else count,
+            random=text(event, "random"),
+            rate=number(event, "learning_rate"),
+        )
+
+
+def unusual(window: JobWindow, detector: str, said: Iterable[StepBatch]) -> list[Finding]:
+    """Return for the batch that is furthest from those before it that it is."""
+    found: list[tuple[float, int, Event, int]] = []
+    for event, step, row in said:
+        if text(event, "unusual") in _FIGURES and event.attributes.get("reason") != "landmark":
+            found.append((_outside(event), step, event, row))
+    if not found:
+        return []
+    # Of those that are about as odd the first: what follows it may follow from it.
+    most = max(outside for outside, *_ in found)
+    _, step, event, row = min(
+        (one for one in found if one[0] >= _ABOUT * most), key=lambda one: (one[1], one[3])
+    )
+    figure = str(event.attributes["unusual"])
+    value, low, high = (number(event, name) for name in ("value", "low", "high"))
+    size = "is not finite" if not math.isfinite(value) else f"is {value:.4g}"
+    rank = int(window.ranks[row])
+    return [
+        report(
+            window,
+            detector,
+            "job.batch_unusual",
+            window.entity,
+            onset=event.at,
+            seen=(event.at, event.at),
+            score=3.0 if not math.isfinite(value) or _outside(event) > 5.0 else 2.0,
+            signal=BATCH,
+            observed=value if math.isfinite(value) else repr(value),
+            expected=(low + high) / 2,
+            text=f"in step {step} the batch of rank {rank} ({_named(event)}) was unlike those "
+            f"before it: the {_FIGURES[figure]} {size}, usually {low:.4g} to {high:.4g}",
+            ranks=[rank],
+        )
+    ]
+
+
+def repeated(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[Finding]:
+    """Return that samples of a suspicious step had been seen a few steps before it."""
+    found = [
+        (again, -step, event, row)
+        for event, step, row in said
+        if (again := whole(event, "repeats")) and event.attributes.get("reason") != "landmark"
+    ]
+    if not found:
+        return _shared(window, detector, said)
+    ranks = sorted({int(window.ranks[row]) for _, _, _, row in found})
+    again, negative, event, row = max(found, key=lambda one: (one[0], one[1], -one[3]))
+    return [
+        report(
+            window,
+            detector,
+            "job.batch_repeated",
+            window.entity,
+            onset=event.at,
+            seen=(event.at, event.at),
+            score=2.0,
+            signal=BATCH,
+            observed=float(again),
+            expected=0.0,
+            text=f"in step {-negative} {again} of {whole(event, 'of') or again} samples of rank "
+            f"{int(window.ranks[row])} ({_named(event)}) were ones that it had in step "
+            f"{whole(event, 'repeated_step')} already; before, its samples were new",
+            ranks=ranks,
+        )
+    ]
+
+
+def again(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[Finding]:
+    """Return that in several steps most samples were ones that the rank had had before.
+
+    The job goes on, and its loss falls the faster for it: information, and nobody is paged.
+    """
+    found = [one for one in said if one.event.attributes.get("reason") == "repeat"]
+    if len({one.step for one in found}) < _STEPS_AGAIN:
+        return []
+    first = min(found, key=lambda one: (one.step, one.row))
+    ranks = sorted({int(window.ranks[one.row]) for one in found})
+    steps = sorted({one.step for one in found})
+    return [
+        report(
+            window,
+            detector,
+            "job.data_repeated",
+            window.entity,
+            onset=first.event.at,
+            seen=(first.event.at, max(one.event.at for one in found)),
+            score=INFORMATION,
+            magnitude=float(len(steps)),
+            signal=BATCH,
+            observed=float(len(steps)),
+            expected=0.0,
+            text=f"in {len(steps)} steps from step {steps[0]} on, rank "
+            f"{int(window.ranks[first.row])} had samples that it had had before, from step "
+            f"{whole(first.event, 'repeated_step')} on ({_named(first.event)}); until then its "
+            "samples were new",
+            ranks=ranks,
+        )
+    ]
+
+
+def _shared(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[Finding]:
+    """Return that two replicas had the very same batch in a suspicious step."""
+    replicas = model_replicas.replica_of(window)
+    if replicas is None:
+        return []
+    held: dict[tuple[int, str], dict[int, tuple[Event, int]]] = {}
+    for event, step, row in said:
+        batch = text(event, "hash")
+        if batch and event.attributes.get("reason") != "landmark":
+            held.setdefault((step, batch), {}).setdefault(int(replicas[row]), (event, row))
+    alike = [(step, rows) for (step, _), rows in sorted(held.items()) if len(rows) > 1]
+    if not alike:
+        return []
+    step, rows = alike[0]
+    ranks = sorted(int(window.ranks[row]) for _, row in rows.values())
+    event = min((one for one, _ in rows.values()), key=lambda one: one.at)
+    return [
+        report(
+            window,
+            detector,
+            "job.batch_repeated",
+            window.entity,
+            onset=event.at,
+            seen=(event.at, event.at),
+            score=2.0,
+            signal=BATCH,
+            observed=float(len(rows)),
+            expected=1.0,
+            text=f"in step {step} ranks {', '.join(map(str, ranks[:_ALIKE]))} had the very same "
+            f"batch ({_named(event)}), although they are different replicas",
+            ranks=ranks,
+        )
+    ]
+
+
+def _outside(event: Event) -> float:
+    """Return how many widths of what is usual a value lies outside of it."""
+    value, low, high = (number(event, name) for name in ("value", "low", "high"))
+    if not math.isfinite(value):
+        return math.inf
+    width = max(high - low, 1e-9 * max(abs(low), abs(high)), 1e-12)
+    outside = max(low - value, value - high) / width
+    return outside if math.isfinite(outside) else 0.0
+
+
+def _named(event: Event) -> str:
+    """Return a batch by the ids of its samples and its hash, as far as they are known."""
+    ids, batch, micro = text(event, "ids"), text(event, "hash"), whole(event, "micro")
+    parts = [f"samples {ids}"] if ids else []
+    if micro:
+        parts.insert(0, f"micro-batch {micro}")
+    return ", ".join([*parts, f"hash {batch}" if batch else "no hash"])

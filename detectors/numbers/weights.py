@@ -1,0 +1,84 @@
+"""Replicas whose weights are not the same, by digests that their ranks send after a step."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from ...vocabulary.findings import Finding
+from ..findings import report
+from ..window import JobWindow
+from . import step_batches
+
+_MOST_NAMED = 3
+
+
+def differ(
+    window: JobWindow, detector: str, said: Iterable[step_batches.StepBatch]
+) -> list[Finding]:
+    """Return that replicas differ, since which step, in which layers, and which ranks do."""
+    by_step: dict[tuple[int, str], dict[int, tuple[float, str]]] = {}
+    for event, step, row in said:
+        digests, replicas = event.attributes.get("weights"), event.attributes.get("replicas")
+        if isinstance(digests, str) and isinstance(replicas, str) and digests:
+            by_step.setdefault((step, replicas), {})[row] = (event.at, digests)
+    for (step, _), rows in sorted(by_step.items()):
+        if len({digests for _, digests in rows.values()}) > 1:
+            return _findings(window, detector, step, rows)
+    return []
+
+
+def _findings(
+    window: JobWindow, detector: str, step: int, rows: dict[int, tuple[float, str]]
+) -> list[Finding]:
+    at = max(moment for moment, _ in rows.values())
+    layers = {row: _layers(digests) for row, (_, digests) in rows.items()}
+    names = next(iter(layers.values()))
+    parts = [name for name in names if len({layer.get(name) for layer in layers.values()}) > 1]
+    named = ", ".join(parts[:_MOST_NAMED]) + (
+        f" and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
+    )
+    where = f"{named} ({len(parts)} of {len(names)} groups of layers)"
+    counts = Counter(digests for _, digests in rows.values())
+    (most, count), *others = counts.most_common()
+    tied = bool(others) and others[0][1] == count
+    odd = sorted(row for row, (_, digests) in rows.items() if tied or digests != most)
+    whose = "it cannot be said whose are right" if tied else "the others agree"
+    ranks = [int(window.ranks[row]) for row in odd]
+    symptom = report(
+        window,
+        detector,
+        "job.weights_differ",
+        window.entity,
+        onset=at,
+        magnitude=float(len(parts)),
+        signal=step_batches.BATCH,
+        observed=float(len(counts)),
+        expected=1.0,
+        text=f"after step {step} the weights of replicas are not the same in {where}",
+        ranks=ranks if not tied else (),
+    )
+    return [
+        symptom,
+        *(
+            report(
+                window,
+                detector,
+                "rank.weights_differ",
+                window.rank_entity(row),
+                onset=at,
+                magnitude=float(len(parts)),
+                score=1.0 if tied else 3.0,
+                signal=step_batches.BATCH,
+                observed=float(len(parts)),
+                expected=0.0,
+                text=f"after step {step} the weights of rank {int(window.ranks[row])} in {where} "
+                f"are not those of its peers; {whose}",
+            )
+            for row in odd
+        ),
+    ]
+
+
+def _layers(digests: str) -> dict[str, str]:
+    """Return the digest of each group of layers."""
+    found = (part.partition("=") for part in digests.split())
+    return {name: digest for name, _, digest in found}

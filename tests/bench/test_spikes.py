@@ -1,0 +1,85 @@
+"""The bench of loss spikes: a text drawn by a seed, real faults, scores that are strict."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+from bench.spikes import gpt, scoring, trainer
+from bench.spikes.__main__ import summed
+from bench.spikes.runs import AT, SpikeRun
+from bench.spikes.scoring import SpikeFault
+from rankscope.vocabulary import tables
+
+FAULTS = {
+    one.name: one for one in tables.packaged(SpikeFault, "bench.spikes", "faults.toml", "fault")
+}
+NAMED = f"in step {AT} the batch of rank 1 (samples shard-09.bin:1, hash 0f) was unlike"
+
+
+def run(fault, *evidence, cause="numerics.loss_spike", observations=()):
+    rows = [{"family": family, "text": text, "relation": "supports"} for family, text in evidence]
+    document = {"root_cause": {"hypotheses": [{"fault": cause, "evidence": rows}]}}
+    incidents = [document] if evidence else []
+    return scoring.score(FAULTS[fault], SpikeRun(fault, 1, incidents, [*observations], Path()))
+
+
+def test_the_text_is_the_same_for_the_same_seed_and_has_frequent_tokens():
+    samples = gpt.corpus(64, 3).samples
+    assert torch.equal(samples, gpt.corpus(64, 3).samples)
+    assert not torch.equal(samples, gpt.corpus(64, 4).samples)
+    counts = torch.bincount(samples.view(-1), minlength=gpt.VOCABULARY).sort(descending=True)[0]
+    assert counts[:16].sum() > 0.5 * counts.sum()
+
+
+def test_a_flipped_bit_makes_one_small_number_huge():
+    values = torch.full((4,), 0.01)
+    trainer.flip(values, 2)
+    assert [0.01, 0.01, 0.01] == pytest.approx(values[[0, 1, 3]].tolist())
+    assert values[2] > 1e30
+
+
+@pytest.mark.parametrize("fault", ["corrupted_tokens", "poisoned_shard", "duplicated_shard"])
+def test_a_spoiled_shard_is_four_batches_of_one_rank(fault):
+    text, before = gpt.corpus(64 * 16, 1), gpt.corpus(64 * 16, 1)
+    trainer.spoil(text, fault, first=(50 * 2 + 1) * gpt.BATCH, stride=2 * gpt.BATCH, seed=1)
+    changed = (text.samples != before.samples).any(dim=1).nonzero().view(-1).tolist()
+    wanted = [(step * 2 + 1) * gpt.BATCH + row for step in range(50, 54) for row in range(8)]
+    assert wanted == changed
+
+
+def test_a_cause_is_right_only_with_the_evidence_and_the_batch_only_with_its_place():
+    right = run("corrupted_tokens", ("loss", "the loss jumped"), ("batch", NAMED))
+    assert (True, True) == (right.right, right.batch)
+    other = run("corrupted_tokens", ("batch", NAMED.replace(f"step {AT}", f"step {AT + 9}")))
+    assert (True, False) == (other.right, other.batch)
+    assert not run("corrupted_tokens", ("loss", "the loss jumped")).right
+    assert not run("corrupted_tokens", ("batch", NAMED), cause="numerics.nan_data").right
+    assert not run("corrupted_tokens").right
+
+
+def test_what_is_an_observation_has_to_be_one_and_name_the_part():
+    text = "job.state_not_restored: the optimizer's state was not restored"
+    assert run("optimizer_lost", observations=[text]).right
+    assert not run("data_from_start", observations=[text]).right
+
+
+def test_a_clean_run_is_right_while_nothing_is_said_of_its_values():
+    assert run("plain", observations=["job.slow: steps are long"]).right
+    assert not run("plain", ("loss", "the loss jumped")).right
+    assert not run("plain", observations=["job.data_repeated: again"]).right
+
+
+def test_sums_count_runs_causes_and_batches():
+    rows = [
+        {"fault": "a", "right": True, "batch": False},
+        {"fault": "a", "right": True, "batch": True},
+        {"fault": "b", "right": False, "batch": None},
+    ]
+    assert {
+        "a": {"runs": 2, "right": 2, "batch": 1},
+        "b": {"runs": 1, "right": 0},
+    } == summed(rows)
