@@ -51,7 +51,9 @@ _CONTEXT = 2
 _ROW = re.compile(
     rb"(?i)(?<![a-z])(?:epoch|ep|step|iter|iteration|batch|update|up|round|pass|ep\.|it)s?\b"
     rb"[\s'\":=#\[(/.]{0,8}\d.{0,300}?(?:loss|cost|err|acc|nll|ppl|perplexity|xent|"
-    rb"\blr\b|/s\b|s/it|words|tokens|samples|\b(?:is )?(?:done|finished|completed|took)\b)|"
+    rb"\blr\b|/s\b|s/it|words|tokens|samples)|"
+    rb"\b(?:epoch|iteration|iter|round|batch)s?[\s:=#\[(]{0,4}\d{1,9}(?:/\d{1,9})?\W{0,4}"
+    rb"(?:is )?(?:done|finished|completed|took)\b|"
     rb"^\[\d{1,6}\]\s{1,8}[\w'@-]{2,40}[\s\w'@-]{0,40}[:=] ?-?\d"
 )
 """A row of training, of whatever form: a count, and a value behind it, or that it is done; rows of
