@@ -30,6 +30,9 @@ stand in for its ranks, numbered in order of appearance.
 CLAIMED: Mapping[str, Scalar] = {"quality": "claimed"}
 """Attribute of what comes from somebody who may not be whom it names: nobody could check it."""
 
+GUESSED: Mapping[str, Scalar] = {"quality": "guessed"}
+"""Attribute of a line whose meaning follows from families of words, as no table has its wording."""
+
 
 @dataclass(frozen=True, slots=True)
 class TelemetryResource:

@@ -43,7 +43,8 @@ class ExitsDetector(Detector):
     Where a scheduler says that it takes one host, and the ranks of no other host end with those of
     that one, the job was not stopped: the others end later, since they miss their peers.
     Where a collective timed out before the first exit, the stall before it is the trouble: those
-    that waited end themselves, and nobody is named.
+    that waited end themselves, and nobody is named. Neither is who gave a transfer of InfiniBand
+    up, and says no more than that: its peer or the network ended it.
 
     Parameters
     ----------
@@ -123,6 +124,7 @@ class ExitsDetector(Detector):
         )
         row = window.row_of(rank_of(first) or 0)
         waited = rank_of(first) not in root and stops.after_time_out(window, suspects)
+        waited = waited or stops.after_transfer(window, first)
         unsaid = len(together) > 1 and {rank_of(event) for event in together} <= _unsaid(window)
         if row is not None and not together_all and not waited and not unsaid:
             how = _how(first)

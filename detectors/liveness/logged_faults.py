@@ -9,7 +9,7 @@ from ...vocabulary.entities import Entity, host
 from ...vocabulary.findings import Finding
 from ...vocabulary.log_lines import BUSY_WAITING, LAST_WORDS, OPEN_END
 from ...vocabulary.ranks import RankSet
-from ...vocabulary.samples import Event
+from ...vocabulary.samples import GUESSED, Event
 from .. import compute_time
 from ..ended_jobs import EndedJobDetector
 from ..findings import INFORMATION, first_line, report
@@ -46,7 +46,8 @@ class LoggedFaultsDetector(EndedJobDetector):
     it names no rank. An error of no rank that ends processes, or refuses to start one, is evidence
     about the job besides, unless a line above it says that its process waited for another. Lines
     that steps followed were survived, and those that say that somebody stopped the job are no
-    fault: both are worth knowing only.
+    fault: both are worth knowing only. What a line means in a wording that no table has is a guess,
+    and counts less.
 
     Parameters
     ----------
@@ -121,6 +122,7 @@ class LoggedFaultsDetector(EndedJobDetector):
                 window.entity,
                 onset=first.at,
                 seen=seen,
+                score=_GUESS if GUESSED.items() <= first.attributes.items() else _KNOWN,
                 signal=first.name,
                 observed=signature,
                 text=named,
@@ -129,6 +131,8 @@ class LoggedFaultsDetector(EndedJobDetector):
 
 
 _ROOT, _CASCADE, _SURVIVED = range(3)
+_KNOWN, _GUESS = 3.0, 1.0
+"""Scores of what a line means: of a known wording, and of one whose words say so only."""
 
 
 def _meant(window: JobWindow, event: Event) -> str:

@@ -53,6 +53,12 @@ _TIMED_OUT = re.compile(
 )
 """What a rank logs that waited in a collective for the whole time-out, and then ends itself."""
 
+_GIVEN_UP = re.compile(r"^nccl\.ib_completion_error\b")
+"""Signatures of a transfer that was retried for too long."""
+
+_OWN_ENDS = (1, -6)
+"""How a process ends itself that raises, or aborts."""
+
 Outcome = Literal["stopped", "waiting", "together", "crashed"]
 """stopped: no fault. waiting: too early to tell. together: all at once, most likely stopped."""
 
@@ -120,6 +126,20 @@ def after_time_out(window: JobWindow, exits: Sequence[Event]) -> bool:
     """
     first = min((event.at for event in exits if code_of(event) != 0), default=np.inf)
     return min(timed_out(window), default=np.inf) <= first + POLLED_SECONDS < np.inf
+
+
+def after_transfer(window: JobWindow, gone: Event) -> bool:
+    """Tell whether a process ended itself since a transfer was given up, and said no more.
+
+    Who gives a transfer up does so for its peer or what lies between: it ends, and is no culprit. A
+    line of no rank may be its own.
+    """
+    if code_of(gone) not in _OWN_ENDS:
+        return False
+    own = [event for event in roots(window) if rank_of(event) in (None, rank_of(gone))]
+    return bool(own) and all(
+        event.at <= gone.at + POLLED_SECONDS and says(window, event, _GIVEN_UP) for event in own
+    )
 
 
 def timed_out(window: JobWindow) -> Sequence[float]:

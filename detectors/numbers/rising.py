@@ -22,6 +22,11 @@ FIRST, STAYS, SPAN = 2, 6, 2.0
 """Points of a first level, points behind it that are all TIMES as high, and the factor within which
 those of one level lie: a loss that has gone to another level, and stays there."""
 
+EVEN, FLAT = 8, 0.01
+"""So many points at the end, and half of all, that are one level above all before them, and the
+share of it within which they lie: a model that had begun to learn, and gives one answer since.
+"""
+
 ALONE, ORDER = 4, 10.0
 """Points that one last point is compared with, and its factor above the highest of them."""
 
@@ -69,6 +74,7 @@ class RisingLossDetector(EndedJobDetector):
         climbs = _climbing(values)
         first = _left(values) if climbs is None else climbs
         first = _jumped(values) if first is None else first
+        first = _collapsed(values) if first is None else first
         if first is None:
             return []
         last = len(values) - 1
@@ -129,3 +135,19 @@ def _jumped(values: Floats) -> int | None:
         if stays and high.min() > TIMES * medians.middle(before):
             return first - 1
     return None
+
+
+def _collapsed(values: Floats) -> int | None:
+    """Return the place of the lowest value, where a level above all before it follows; else None.
+
+    The loss had fallen to that value.
+    """
+    usual = medians.middle(values[-EVEN:])
+    apart = np.flatnonzero(np.abs(values - usual) > FLAT * abs(usual))
+    begin = int(apart[-1]) + 1 if len(apart) else 0
+    before, level = values[:begin], values[begin:]
+    if len(before) < FIRST or len(level) < max(EVEN, len(before)) or not before.min() > 0:
+        return None
+    first = int(np.argmin(before))
+    fell, above = first > 0, level.min() > before.max()
+    return first if fell and above and usual >= (1 + LEAST) * before[first] else None

@@ -21,6 +21,7 @@ from . import (
     data_names,
     line_formats,
     overflows,
+    reloads,
     resumes,
     saves,
     signatures,
@@ -88,6 +89,7 @@ class TrainingLogParser:
         self._overflows = overflows.OverflowRun()
         self._lost_peers: set[tuple[int | None, int | None]] = set()
         """The rank and local rank that prefixes of such lines name."""
+        self._saved = reloads.SavedCheckpoints()
         self._stack_of: tuple[int | None, int | None] = (None, None)
         """The rank and local rank that prefixes of a stack's lines name."""
         self._continued = continued.ContinuedLines()
@@ -240,6 +242,8 @@ class TrainingLogParser:
             for forms in (resumes, data_names, saves)
             for event in forms.read(text, sent_at, whose)
         ]
+        if reloaded := self._saved.read(text, sent_at, whose):
+            told += [] if any(one.name == resumes.EVENT for one in told) else reloaded
         samples, events = reported[0], [*stack, *reported[1], *overflowed, *told]
         if not samples and not events:
             return None
@@ -411,6 +415,7 @@ def needles(formats: Sequence[LineFormat]) -> list[str]:
         *(one.needle for one in resumes.forms()),
         *(one.needle for one in data_names.forms()),
         *(one.needle for one in saves.forms()),
+        *reloads.NEEDLES,
         *own_values.NEEDLES,
         communicators.NEEDLE,
         tracebacks.BEGINS,

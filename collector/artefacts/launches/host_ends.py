@@ -1,11 +1,14 @@
 """What launchers and schedulers say of hosts: nodes that failed, kills for memory."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from .exits import SIGKILL, RankExits
 from .known import KnownRanks
 from .record import FiledReport
 from .verdicts import LaunchVerdict
+
+_BELOW = 3
+"""So many lines below what a daemon of a host says it still speaks of that."""
 
 
 def add_failed_nodes(ends: Iterable[FiledReport], verdict: LaunchVerdict) -> None:
@@ -17,15 +20,23 @@ def add_failed_nodes(ends: Iterable[FiledReport], verdict: LaunchVerdict) -> Non
 
 
 def add_memory_kills(
-    ends: Iterable[FiledReport], exits: RankExits, known: KnownRanks, verdict: LaunchVerdict
+    ends: Iterable[FiledReport],
+    exits: RankExits,
+    known: KnownRanks,
+    verdict: LaunchVerdict,
+    said: Sequence[FiledReport],
 ) -> None:
-    """Add kills for memory; a host that no line names is the only one, or that of the rank."""
+    """Add kills for memory; a host that no line names is the only one, or that of the rank.
+
+    `said`: what launchers said besides. Who cancels a job below its kill does so on that host.
+    """
     places = verdict.places
     for one in ends:
         if one.report.form.kind != "oom":
             continue
         rank = next(iter((*places.ranks(one), *_killed(exits, known))), None)
-        host = places.host(one) or places.host_of(rank) or places.likely_host()
+        host = places.host(one) or places.host_of(rank) or _named_below(one, said)
+        host = host or places.likely_host()
         if rank is None and not places.on(host):
             places.place_others(host)
         if rank is not None and not places.host_of(rank):
@@ -34,6 +45,17 @@ def add_memory_kills(
         if not exits:
             for each in [rank] if rank is not None else places.on(host):
                 verdict.end(each, -SIGKILL, places.at(one))
+
+
+def _named_below(one: FiledReport, said: Sequence[FiledReport]) -> str:
+    """Return the host on which Slurm cancels the job in the lines below a kill; "" for none."""
+    below = (
+        other.report
+        for other in said
+        if other.file == one.file and other.report.form.name == "slurm.job_cancelled"
+        and 0 < other.report.line - one.report.line <= _BELOW
+    )  # fmt: skip
+    return next((report.host for report in below), "")
 
 
 def _killed(exits: RankExits, known: KnownRanks) -> list[int]:

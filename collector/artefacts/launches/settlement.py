@@ -22,7 +22,7 @@ def settle(record: LaunchRecord, known: KnownRanks, newest: float) -> LaunchVerd
     if wish is not None:
         ended = {r: end for r, end in ended.items() if not wishes.explains(wish, end, places)}
     host_ends.add_failed_nodes(ends, verdict)
-    host_ends.add_memory_kills(ends, ended, known, verdict)
+    host_ends.add_memory_kills(ends, ended, known, verdict, record.of_kind("stop"))
     culprits.add(ended, record, known, verdict, wished=wish is not None)
     if wish is None and not ended:
         unnamed_ends.add(record, ends, known, verdict, newest=newest)

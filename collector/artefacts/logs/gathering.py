@@ -9,6 +9,7 @@ from ..hosts import kernel_logs
 from ..job import log_names, size
 from ..job.nccl_ranks import NcclProcesses
 from ..job.startup import StartUp, any_stepped, stepped
+from ..launches import controllers
 from ..walk.telling_lines import TellingLines
 from . import awaited_peers, renumbered, unplaced, worded_ends
 from .contents import LogContents
@@ -44,6 +45,7 @@ def gather(
     dumps tell it, s since the epoch.
     """
     gathered = LogContents(zone)
+    empty = list(empty)
     ranks = log_names.ranks_of([*empty, *files])
     said: dict[str, int] = {}
     telling: dict[str, TellingLines] = {}
@@ -66,6 +68,7 @@ def gather(
             found.unread[name] = f"cannot be read: {error.strerror}"
         else:
             telling[name] = one.telling
+    gathered.launches.reports = controllers.own(gathered.launches.reports, [*empty, *files])
     if unplaced.of_devices(gathered.events):
         _place_by_nccl(gathered, (files[name] for name in said))
     gathered.succession.apply(gathered.samples, gathered.events)

@@ -17,7 +17,7 @@ from ....formats.training_logs import behind_bars, cleaning, tracebacks
 from ....vocabulary.log_lines import LAST_WORDS
 from ....vocabulary.samples import Event, TelemetryResource
 from ..found import ArtefactContents, LogQuote
-from . import half_said, process_lists, survival
+from . import follow_ups, half_said, process_lists, survival
 from .tails import LogTail
 
 _MOST_QUOTED = 5
@@ -188,8 +188,11 @@ def _errors(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def dropped(lines: Sequence[bytes]) -> set[int]:
-    """Return the places of exceptions that Python ignored, as those of finalisers at its end."""
-    found: set[int] = set()
+    """Return the places of exceptions that ended nothing.
+
+    Those of finalisers, which Python ignores, and of services once the training was complete.
+    """
+    found = follow_ups.places(lines)
     inside = False
     for place, line in enumerate(lines):
         inside |= _IGNORED in line

@@ -9,7 +9,7 @@ from ..found import ArtefactContents, LogQuote
 from ..hosts import device_ranks
 from ..job.endings import UNDATED
 from ..job.startup import START_SECONDS
-from ..launches import settlement
+from ..launches import quoted_waits, settlement
 from ..launches.known import KnownRanks
 from . import host_lines, memory_kills, survival, uncounted, unplaced, unranked
 from .contents import LogContents
@@ -223,6 +223,7 @@ def _settle(gathered: LogContents, found: ArtefactContents) -> None:
         return
     kernels = gathered.kernels.faults
     record.reports = memory_kills.explained(record.reports, kernels, gathered.span())
+    record.reports = quoted_waits.followed(record.reports, found.quotes)
     size = max(found.world_size, gathered.survey.size, record.size)
     gathered.survey = replace(gathered.survey, size=max(gathered.survey.size, record.size))
     times = [event.at for _, _, event in gathered.events if event.at > UNDATED]

@@ -19,7 +19,7 @@ from ..collectives.horovod import is_stall
 from ..job.endings import UNDATED
 from ..job.startup import speaks_of_steps
 from ..walk import blocks
-from . import runs
+from . import follow_ups, runs
 from .runs import RunStarts
 from .tails import LogTail
 
@@ -135,6 +135,7 @@ class LogSurvival:
         Raises OSError.
         """
         passed = self._passed() if self._errors else set[int]()
+        passed |= self._followed_up() if self._roots else set()
         for line, place in self._roots:
             if line in passed:
                 rank, host, event = events[place]
@@ -144,6 +145,13 @@ class LogSurvival:
             rank, host, event = events[place]
             events[place] = rank, host, replace(event, at=order)
         return passed
+
+    def _followed_up(self) -> set[int]:
+        """Return the lines of failures of services once the training was complete."""
+        tail = LogTail.read(self.path)
+        places = follow_ups.places(tail.lines)
+        first = tail.first() if places else 0
+        return {first + place for place in places}
 
     def _ordered(self) -> Iterator[tuple[int, float]]:
         """Yield (place, order) of the events after which steps follow."""

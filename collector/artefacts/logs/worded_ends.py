@@ -14,7 +14,7 @@ from ....formats.training_logs.families import FaultFamily
 from ....formats.training_logs.launchers import forms
 from ....formats.training_logs.launchers.reports import LaunchReport
 from ....vocabulary.log_lines import START_REFUSED
-from ....vocabulary.samples import Event, Scalar
+from ....vocabulary.samples import GUESSED, Event, Scalar
 from ..found import ArtefactContents, LogQuote
 from ..job.startup import any_stepped, stepped
 from ..launches.record import FiledReport
@@ -39,6 +39,11 @@ _AGAIN = re.compile(
 """What was tried again may have come about."""
 _CAME = re.compile(r"(?i)\bunstuck\b|(?<!not )\b(?:connected|joined|established|ready|succe\w+)\b")
 """What a line at the end says where it did."""
+_LOST = re.compile(
+    r"(?i)\breset by (?:remote )?peer|\bclosed by (?:remote )?(?:peer|host)|\bbroken pipe\b|"
+    r"\b(?:recv|send|receive|read|write) error\b|\bconnection (?:was |is )?lost\b"
+)
+"""What a line says of a connection that was there: no start fails so once its peers have met."""
 _BELOW = 2
 """So many lines that are no failure may follow one."""
 _CONTEXT = 2
@@ -46,9 +51,14 @@ _CONTEXT = 2
 _ROW = re.compile(
     rb"(?i)(?<![a-z])(?:epoch|ep|step|iter|iteration|batch|update|up|round|pass|ep\.|it)s?\b"
     rb"[\s'\":=#\[(/.]{0,8}\d.{0,300}?(?:loss|cost|err|acc|nll|ppl|perplexity|xent|"
-    rb"\blr\b|/s\b|s/it|words|tokens|samples)"
+    rb"\blr\b|/s\b|s/it|words|tokens|samples)|"
+    rb"\b(?:epoch|iteration|iter|round|batch)s?[\s:=#\[(]{0,4}\d{1,9}(?:/\d{1,9})?\W{0,4}"
+    rb"(?:is )?(?:done|finished|completed|took)\b|"
+    rb"^\[\d{1,6}\]\s{1,8}[\w'@-]{2,40}[\s\w'@-]{0,40}[:=] ?-?\d"
 )
-"""A row of training, of whatever form: a count, and a value behind it."""
+"""A row of training, of whatever form: a count, and a value behind it, or that it is done; rows of
+boosted trees begin with their count.
+"""
 _LONGEST = 1000
 _SOURCE = re.compile(
     r"^\s*File \"|^frame #\d|^\s+at (?:[\w.$<>]+\(|/)|^\s{0,8}\d{1,3}: \w+::"
@@ -114,6 +124,7 @@ def _tell(end: _WordedEnd, name: str, gathered: LogContents, found: ArtefactCont
     ended = "setup" if family.signature == START_REFUSED else known
     named: dict[str, Scalar] = {
         "signature": family.signature,
+        **GUESSED,
         **({"ended": ended} if ended else {}),
     }
     for number, (own, host, event) in enumerate(gathered.events):
@@ -141,17 +152,20 @@ def _worded(tail: LogTail, *, crashed: bool, trains: bool) -> _WordedEnd | None:
     trains = trains or any(_ROW.search(line[:_LONGEST]) for line in tail.lines)
     written = [place for place, line in enumerate(tail.lines) if line.strip()]
     context = written.index(places[0]) if places else 0
-    wrong = False
+    wrong = met = False
     ends = _ends(texts)
     best: tuple[int, int] | None = None
     order = {one.name: number for number, one in enumerate(families.catalogue())}
     for place, text in enumerate(texts):
+        met = met or _CAME.search(text) is not None
         family = families.read(texts, place) if text else None
         wrong = wrong or not text or family is not None
         context += not wrong
         if family is None or (crashed and not family.beside_crash):
             continue
         if family.start and (trains or not ends or _AGAIN.search(text)):
+            continue
+        if family.start and met and _LOST.search(text):
             continue
         if family.context and context < _CONTEXT:
             continue

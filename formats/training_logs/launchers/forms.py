@@ -43,11 +43,11 @@ which each may be a rank or start all of a node, pods by their names; "": the li
 class LaunchForm:
     """One form of a line. Every such line has the text `needle`, or one of those in `also`.
 
-    Groups of `pattern`: tasks (`3`, `0-3,5`), host, pod, pid, code, signal (a number or its name),
-    size, and `time`. after: names of forms one of which stands at most `within` lines before; what
-    it had is part of the report. task: the process meant where the line names none. code: what an
-    exit without a code or a signal is. reason: a scheduler's word for it. until: names of forms of
-    which one anywhere shows that what was pending came about.
+    Groups of `pattern`: tasks (`3`, `0-3,5`), host, pod, job, pid, code, signal (a number or its
+    name), size, and `time`. after: names of forms one of which stands at most `within` lines
+    before; what it had is part of the report. task: the process meant where the line names none.
+    code: what an exit without a code or a signal is. reason: a scheduler's word for it. until:
+    names of forms of which one anywhere shows that what was pending came about.
     """
 
     name: str

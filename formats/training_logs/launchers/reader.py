@@ -169,6 +169,7 @@ class LaunchLines:
             tasks=_numbers(form, groups),
             host=cleaning.shown(groups.get("host", "")) or self._described(form),
             pod=cleaning.shown(groups.get("pod", "")),
+            job=groups.get("job", ""),
             pid=int(groups["pid"]) if "pid" in groups else None,
             code=_code(form, groups),
             size=int(groups.get("size", 0)),

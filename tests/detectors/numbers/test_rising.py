@@ -11,6 +11,7 @@ from rankscope.detectors.sketch import sketch
 CLIMBS = [1.45, 1.41, 1.42, 1.43, 1.46, 1.44, 1.47, 1.5, 1.51, 1.57, 1.56, 1.61, 1.63]
 LEFT = [5.5, 5.6, 5.6, 4.8, 5.96, 8.7, 8.0, 17.3]
 STAYS = [1.21, 1.18, 2.9, 4.4, 4.1, 3.9, 3.8, 3.8]
+COLLAPSED = [2.31, 2.12, 2.04, 2.2, 2.398, 2.397, 2.399, 2.398, 2.396, 2.398, 2.397, 2.398]
 LAST = [4.1, 0.62, 0.61, 0.64, 0.6, 0.63, 9.8]
 
 
@@ -24,7 +25,7 @@ def noise(count, spread):
     return np.random.default_rng(3).normal(0.0, spread, count)
 
 
-@pytest.mark.parametrize("values", [CLIMBS, LEFT, STAYS, LAST])
+@pytest.mark.parametrize("values", [CLIMBS, LEFT, STAYS, LAST, COLLAPSED])
 def test_a_loss_that_climbs_until_its_log_ends_is_told(values):
     (text,) = found(values)
     assert text.endswith("where the log ends")
@@ -47,10 +48,13 @@ def test_a_loss_that_climbs_until_its_log_ends_is_told(values):
         [-0.02, 0.01, 0.3, -0.2, 0.4, 0.1, 0.2, 0.5],
         [0.7, 0.1, 0.9, 0.2, 0.6, 0.3, 0.1, 2.5],
         [*LAST[:-1], 3.1],
+        [2.7, *COLLAPSED],
+        COLLAPSED[3:],
+        COLLAPSED[:-2],
     ],
     ids=["falls", "noise", "came back", "one spike", "few", "a trifle", "a whole curve",
          "comes down", "learns again", "harder data", "from nothing", "about zero", "wanders",
-         "one odd batch"],
+         "one odd batch", "no higher than it began", "had not fallen", "too few to say"],
 )  # fmt: skip
 def test_another_loss_is_not_told(values):
     assert [] == found(list(values))

@@ -19,6 +19,22 @@ MEMORY = {
         "the node running low on memory.\n",
         "10.0.0.5",
     ),
+    "slurmd, in its older words": (
+        steps(2) + "slurmd[n9]: error: Job 77 exceeded 4194304 KB memory limit, being killed\n",
+        "n9",
+    ),
+    "slurmstepd, which names the host as it cancels the job": (
+        steps(1) + "slurmstepd: error: Exceeded job memory limit\n"
+        "slurmstepd: error: *** JOB 77 ON n9 CANCELLED AT 2026-05-13T12:00:20 ***\n",
+        "n9",
+    ),
+    "a job that somebody cancels long after it": (
+        steps(1)
+        + "slurmstepd: error: Exceeded job memory limit\n"
+        + "another word\n" * 5
+        + "slurmstepd: error: *** JOB 77 ON n9 CANCELLED AT 2026-05-13T12:00:20 ***\n",
+        "unnamed-host",
+    ),
     "LSF, which names no host": (
         steps(2) + "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\n",
         "unnamed-host",

@@ -95,3 +95,37 @@ def test_what_is_tried_again_and_again_down_to_the_end_was_never_reached(explain
     line = "pod-a:7:9 [0] NCCL INFO socketPollConnect: connect returned No route to host, retrying"
     text = "".join(f"{line} ({number}/34)\n" for number in range(26, 35))
     assert "software.init_failed" == answer(explain, tmp_path, text)
+
+
+MET = "node 3: connected to node 0\nnode 3: connected to node 1\n"
+CUT = "[Fatal] node 3: socket recv error, connection reset by peer\n"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        MET,
+        MET + "iteration 1 done, 4.2 s\niteration 2 done, 4.1 s\n",
+        "[0]\ttrain-rmse:0.51\n[1]\ttrain-rmse:0.49\n",
+    ],
+    ids=["peers that had met", "rows without a value", "rows of boosted trees"],
+)
+def test_a_connection_that_is_cut_later_is_no_start_that_failed(explain, tmp_path, rows):
+    assert answer(explain, tmp_path, STARTED + rows + CUT) in ("", "unknown")
+
+
+def test_one_that_is_cut_as_peers_meet_is(explain, tmp_path):
+    assert "software.init_failed" == answer(explain, tmp_path, STARTED + CUT)
+
+
+def test_a_guess_is_less_sure_than_a_known_line(explain, tmp_path):
+    def probability(line):
+        (tmp_path / "job.log").write_text(STARTED + STEPS + line + "\n")
+        document = explain(tmp_path).document()
+        hypothesis = document["root_cause"]["hypotheses"][0]
+        assert "memory.gpu_oom" == hypothesis["fault"]
+        return hypothesis["probability"]
+
+    guessed = probability("lattice::Pool: no more memory on device 2 (wanted 6 GiB)")
+    known = probability("cudaGetLastError out of memory errno:2")
+    assert guessed < known

@@ -5,6 +5,7 @@ import pytest
 
 from rankscope.detectors.liveness.exits import ExitsDetector
 from rankscope.detectors.sketch import START, readings, sketch
+from rankscope.vocabulary.samples import Event
 
 
 def test_the_first_abnormal_exit_is_the_suspect_and_the_rest_cascade(evaluated, exited, named):
@@ -269,3 +270,29 @@ def test_one_of_two_ranks_that_vanished_with_its_code_unknown_may_have_been_aske
     signalled = exited(0, 61.0, signal=9)
     killed = ExitsDetector().evaluate(sketch(steady(ranks=2), events=(signalled,), now=START + 80))
     assert 3.0 == max(f.score for f in killed if f.kind == "job.crashed")
+
+
+GIVEN_UP = {"signature": "nccl.ib_completion_error", "role": "root"}
+
+
+@pytest.mark.parametrize("whose", [{}, {"rank": 2}])
+@pytest.mark.parametrize("how", [{"signal": 6}, {"exit_code": 1}])
+def test_who_ended_itself_since_a_transfer_was_given_up_is_not_named(
+    evaluated, exited, named, whose, how
+):
+    line = Event("log.fault", START + 59.9, GIVEN_UP | whose)
+    assert [] == named(evaluated(line, exited(2, 60.0, **how)), "rank.first_exit")
+
+
+@pytest.mark.parametrize(
+    ("line", "how"),
+    [
+        (GIVEN_UP, {"signal": 11}),
+        (GIVEN_UP | {"signature": "python.exception"}, {"exit_code": 1}),
+        (GIVEN_UP | {"rank": 1}, {"exit_code": 1}),
+    ],
+    ids=["by a signal", "of an error of its own", "where another rank gave it up"],
+)
+def test_who_ended_otherwise_is_named(evaluated, exited, named, line, how):
+    said = Event("log.fault", START + 59.9, line)
+    assert ["2"] == named(evaluated(said, exited(2, 60.0, **how)), "rank.first_exit")
