@@ -24,7 +24,8 @@ _TOKENS = ("input_ids", "tokens", "token_ids", "inputs", "input", "text", "src",
 _LABELS = ("labels", "target", "targets")
 _MASKS = ("loss_mask", "attention_mask", "mask")
 _IDS = ("sample_ids", "sample_id", "ids", "id", "idx", "index", "indices", "__key__")
-COUNTED = 4096
+COUNTED = 1024
+_ANEW = 16
 _FEWEST_TOKENS = 32
 _IGNORED = -100
 """The label that torch's cross entropy leaves out."""
@@ -140,6 +141,8 @@ class TokenCounts:
 
     def __init__(self) -> None:
         self._counts: Any = None
+        self._bits: Any = None
+        self._batches = 0
 
     def rarity(self, torch: Any, copied: CopiedTensor) -> dict[str, float]:
         """Return the figure of a batch, and count its tokens; nothing of what is no token."""
@@ -148,14 +151,16 @@ class TokenCounts:
         values = _values(torch, copied)
         if values is None or values.numel() < _FEWEST_TOKENS:
             return {}
-        here = torch.bincount(values.to(torch.int64) % COUNTED, minlength=COUNTED).to(torch.float64)
+        here = torch.bincount(values.to(torch.int64) % COUNTED, minlength=COUNTED).float()
         if self._counts is None:
-            self._counts = here
+            self._counts = torch.ones_like(here)
+        elif self._bits is None or self._batches % _ANEW == 0:
+            self._bits = -torch.log2(self._counts / self._counts.sum())
+        self._batches += 1
+        self._counts += here
+        if self._bits is None:
             return {}
-        known = self._counts + 1.0
-        bits = -torch.log2(known / known.sum())
-        self._counts = self._counts + here
-        return {"rarity": float((bits * here).sum() / here.sum())}
+        return {"rarity": float(torch.dot(self._bits, here)) / values.numel()}
 
 
 def _figures(torch: Any, copied: CopiedTensor) -> dict[str, float]:
