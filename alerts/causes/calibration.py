@@ -19,6 +19,10 @@ from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.incidents import Confidence, Hypothesis
 from .reach import NOWHERE, AnswerSetting, CalibratedReach
 
+MOST_DOUBT = 2.0
+"""Nats that distance costs at the most. A job of 16,384 ranks is seven doublings away, and has more
+healthy peers to compare with, not fewer: a cause that leads by far is still probable there."""
+
 Curve = tuple[tuple[float, float], ...]
 """(lead in nats, probability), both rising; in between straight, beyond the ends level."""
 
@@ -46,7 +50,8 @@ class ProbabilityCalibration:
 
     def doubt(self, setting: AnswerSetting) -> float:
         """Return by how many nats an answer under a setting leads less than its scores say."""
-        return self.far * self.beyond(setting) + (self.lone if setting.signs == 1 else 0.0)
+        away = min(self.far * self.beyond(setting), MOST_DOUBT)
+        return away + (self.lone if setting.signs == 1 else 0.0)
 
     def probabilities(
         self,

@@ -130,6 +130,12 @@ def test_far_from_all_that_was_fitted_an_answer_is_less_probable_and_never_sure(
     assert ("medium" if doublings else "high") == word
 
 
+def test_in_a_job_of_any_size_a_cause_that_leads_by_far_is_still_probable():
+    large = [replace(INSIDE, ranks=ranks) for ranks in (1_024, 16_384)]
+    said = [SURE.probabilities([9.0, 1.0], 0.3, lead=6.0, setting=one)[0][0] for one in large]
+    assert said == pytest.approx([calibration.at(SURE.curve, 4.0)] * 2)
+
+
 def test_an_answer_that_rests_on_one_sign_is_less_probable():
     alone = replace(INSIDE, signs=1)
     several, single = (
