@@ -107,7 +107,7 @@ class DatagramSender:
         self._heartbeat = heartbeat
         self._thinning = thinning or ReportThinning()
         self._reports = reports
-        self._unreported: collections.deque[StepRecord] = collections.deque()
+        self._unreported: collections.deque[StepRecord] = collections.deque(maxlen=QUEUE)
         self._clock = clock
         self._queue: collections.deque[SentMessage] = collections.deque(maxlen=QUEUE)
         self._given = 0
@@ -205,18 +205,18 @@ class DatagramSender:
                 continue
             try:
                 if isinstance(message, StepRecord):
-                    # A process that ends has a second: what its steps were comes before details.
-                    if last:
-                        self._unreported.append(message)
-                    else:
-                        self._report(message)
+                    # A process that ends has a second, and the socket may hold one datagram more:
+                    # what its steps were comes before details.
+                    self._unreported.append(message)
                     if not self._thinning.wanted(message):
                         continue
                 self._send(*message.parts(self._identity().rank), message.descriptor())
             except Exception:  # noqa: BLE001  the edge of one delivery
                 self.failures += 1
                 self._lost += 1
-        while self._unreported:
+        while self._unreported and self._socket.open(now):
+            if not self._socket.writable():
+                return False
             self._report(self._unreported.popleft())
         return True
 

@@ -94,7 +94,8 @@ def test_a_child_is_no_rank_of_the_job_whose_variables_it_inherits(monkeypatch):
 
 
 def test_nothing_of_a_disk_check_is_left_in_its_folder(tmp_path):
-    order = CheckOrder("local_disk", seconds=30.0, temporary_path=str(tmp_path))
+    # So slow that it is ended, whatever the disk is like.
+    order = CheckOrder("local_disk", seconds=30.0, temporary_path=str(tmp_path), extra=1e6)
     (row,) = children.measure(order, most_seconds=2.0, yielding=never)
     assert row.failed
     assert [] == list(tmp_path.iterdir())

@@ -9,8 +9,10 @@ import pytest
 from rankscope.probe.agent_socket import AgentSocket
 from rankscope.probe.event_message import EventMessage
 from rankscope.probe.sender import QUEUE, DatagramSender
+from rankscope.probe.step_record import StepRecord
 from rankscope.vocabulary import datagram
 from rankscope.vocabulary.identity import identify
+from rankscope.vocabulary.samples import Event
 
 WHO = identify({}, job="j", rank=3, world_size=4)
 
@@ -196,3 +198,41 @@ def test_messages_of_many_threads_all_arrive(listener):
     listener.until(lambda: len(listener.received) == 200)
     assert {*range(200)} == {each.events[0].attributes["step"] for each in listener.received}
     sender.close()
+
+
+class TellsOfEachStep:
+    """Details of every step, as if each were suspicious."""
+
+    def settle(self) -> None:
+        pass
+
+    def look(self, record, rank):
+        return [Event("training.batch", record.at, {"rank": rank, "step": record.step})]
+
+
+def test_no_step_is_lost_for_its_details_however_little_the_socket_holds(tmp_path):
+    steps = 100
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as agent:
+        agent.bind(str(tmp_path / "slow.sock"))
+        agent.settimeout(60)
+        sender = DatagramSender(
+            agent=AgentSocket({"RANKSCOPE_AGENT": f"unix://{tmp_path}/slow.sock"}),
+            identity=lambda: WHO,
+            heartbeat=Quiet(),
+            reports=TellsOfEachStep(),
+        )
+        for step in range(steps):
+            sender.put(StepRecord(at=time.time(), step=step, duration=1.0))
+        sender.start()
+        time.sleep(0.3)  # until the socket holds no more
+        received = [datagram.decode(agent.recv(65536)) for _ in range(2 * steps)]
+        sender.close()
+    told = [one.events[0].attributes["step"] for one in received if one.events]
+    stepped = [
+        sample.value
+        for one in received
+        for sample in one.samples
+        if sample.metric == "training.step"
+    ]
+    assert [*range(steps)] == told == stepped
+    assert 0 == sender.dropped
