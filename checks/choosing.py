@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..vocabulary.checks import ActiveCheck, catalogue
+from ..vocabulary.faults import UNKNOWN
+from ..vocabulary.information import expected_gain
 
 LEAST_BITS = 0.02
 """What gains less settles nothing."""
@@ -47,7 +49,7 @@ def suspected(document: Mapping[str, Any]) -> list[SuspectedCause]:
     ]
     found = [
         SuspectedCause(
-            None if row["fault"] == "unknown" else row["fault"], row["entity"]["host"], weight
+            None if row["fault"] == UNKNOWN else row["fault"], row["entity"]["host"], weight
         )
         for row, weight in zip(rows, raw, strict=True)
     ]
@@ -95,15 +97,4 @@ def gain(check: ActiveCheck, causes: Sequence[SuspectedCause], host: str) -> flo
     bad = [
         check.likelihood(row.fault) if row.host in (None, host) else check.unlike for row in causes
     ]
-    shares = [row.probability for row in causes]
-    after = 0.0
-    for outcome in (bad, [1 - value for value in bad]):
-        joint = [share * value for share, value in zip(shares, outcome, strict=True)]
-        happens = math.fsum(joint)
-        if happens > 0:
-            after += happens * _entropy([value / happens for value in joint])
-    return max(_entropy(shares) - after, 0.0)
-
-
-def _entropy(shares: Sequence[float]) -> float:
-    return -math.fsum(p * math.log2(p) for p in shares if p > 0)
+    return expected_gain([row.probability for row in causes], bad)

@@ -1,16 +1,14 @@
-"""Results as documents: the one that `--json` prints, and the event `check.result` in OTLP JSON."""
+"""Results as `--json` prints them, and as events `check.result`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..vocabulary.checks import EVENT
 from ..vocabulary.rounding import number
-from ..vocabulary.samples import Scalar
+from ..vocabulary.samples import Event, Scalar, TelemetryResource
 from ..vocabulary.times import rfc3339
 from . import judging
 from .judging import JudgedCheck
-
-SERVICE = "rankscope-check"
 
 
 def document(host: str, at: float, results: Sequence[JudgedCheck]) -> dict[str, Any]:
@@ -23,23 +21,12 @@ def document(host: str, at: float, results: Sequence[JudgedCheck]) -> dict[str, 
     }
 
 
-def logs(
-    host: str, at: float, results: Iterable[JudgedCheck], *, cluster: str = "", incident: str = ""
-) -> dict[str, Any]:
-    """Return an OTLP request of logs with an event a result."""
-    resource: dict[str, Scalar] = {"host.name": host, "service.name": SERVICE}
-    if cluster:
-        resource["rankscope.cluster"] = cluster
-    records = [
-        {
-            "timeUnixNano": str(int(at * 1e9)),
-            "eventName": EVENT,
-            "attributes": _pairs(attributes(row, incident=incident)),
-        }
-        for row in results
-    ]
-    held = {"attributes": _pairs(resource)}
-    return {"resourceLogs": [{"resource": held, "scopeLogs": [{"logRecords": records}]}]}
+def events(
+    host: str, at: float, results: Iterable[JudgedCheck], *, incident: str = ""
+) -> list[Event]:
+    """Return an event a result."""
+    resource = TelemetryResource(host)
+    return [Event(EVENT, at, attributes(row, incident=incident), resource) for row in results]
 
 
 def attributes(row: JudgedCheck, *, incident: str = "") -> dict[str, Scalar]:
@@ -74,15 +61,3 @@ def _result(row: JudgedCheck) -> dict[str, Any]:
         "reason": row.reason,
         "kind": row.kind,
     }
-
-
-def _pairs(given: Mapping[str, Scalar]) -> list[dict[str, Any]]:
-    return [{"key": name, "value": _value(value)} for name, value in given.items()]
-
-
-def _value(value: Scalar) -> dict[str, Any]:
-    if isinstance(value, bool):
-        return {"boolValue": value}
-    if isinstance(value, str):
-        return {"stringValue": value}
-    return {"doubleValue": float(value)}

@@ -90,10 +90,9 @@ class CollectorClient:
         """
         return self._object(self._opened(_below(path), body=json.dumps(body or {}).encode()))
 
-    def send_logs(self, document: Mapping[str, Any]) -> None:
+    def send_logs(self, document: str) -> None:
         """Send an OTLP request of logs, as an agent does. Raises CollectorAnswerError."""
-        body = json.dumps(document).encode()
-        self._read(self._opened("v1/logs", body=body, root=""))
+        self._read(self._opened("v1/logs", body=document.encode(), root=""))
 
     def act(self, *path: str, body: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], bool]:
         """Do something about an incident (POST a body, DELETE without one).

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ..checks import telemetry
 from ..checks.judging import ComparedValues, JudgedCheck
+from ..formats.otlp import encode
 from .asking import CollectorAnswerError, CollectorClient
 
 _MOST_SENT = 1000
@@ -60,7 +61,8 @@ def send(
         body["incident"] = incident
     try:
         collector.post("checks", body=body)
-        collector.send_logs(telemetry.logs(host, at, results, incident=incident))
+        said = telemetry.events(host, at, results, incident=incident)
+        collector.send_logs(encode.logs_json((one.resource, [one]) for one in said))
     except CollectorAnswerError as error:
         return f"the results are not kept: {error}"
     return ""

@@ -9,13 +9,12 @@ from typing import Any
 from ..checks import choosing
 from ..checks.choosing import ChosenCheck
 from ..checks.judging import JudgedCheck
+from ..vocabulary.checks import catalogue
 from .asking import CollectorAnswerError, CollectorClient
 
 _SETTLE_SECONDS = 12.0
 """How long the incident's next ranking is waited for; it is made every second."""
 _PAUSE_SECONDS = 1.0
-_NEEDS_DEVICES = ("host_device_copy", "peer_copy")
-_NEEDS_PEER = ("all_reduce_pair",)
 
 
 class NothingToCheckError(Exception):
@@ -64,8 +63,9 @@ def candidates(
     rows = collector.every("checks", incident=document["id"], limit=200)
     past = {row["check"] for row in rows if row["verdict"] != "not_measured"}
     devices = len(list(Path("/dev").glob("nvidia[0-9]*")))
-    left_out = {*past, *(() if with_peer else _NEEDS_PEER), *(() if devices else _NEEDS_DEVICES)}
-    found = choosing.ranked(causes, host=host, devices=devices, past=left_out)
+    there = {"nothing": True, "accelerators": devices > 0, "peer": with_peer}
+    left_out = {row.name for row in catalogue().values() if not there[row.needs]}
+    found = choosing.ranked(causes, host=host, devices=devices, past=past | left_out)
     if not found:
         again = f" that was not run yet ({', '.join(sorted(past))})" if past else ""
         raise NothingToCheckError(f"no check{again} tells its causes apart at this host")

@@ -6,11 +6,11 @@ says nothing about the rest. Its worth is the expected fall of the entropy over 
 hypotheses (bits), divided by what it costs a person (minutes).
 """
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ...vocabulary.ids import Fault
 from ...vocabulary.incidents import Hypothesis, NextCheck
+from ...vocabulary.information import expected_gain
 from ...vocabulary.topology import JobTopology
 from . import wording
 from .catalogue import CatalogueCause, CauseAdvice
@@ -67,17 +67,11 @@ def gain(fault: Fault, check: CauseAdvice, shares: Mapping[Fault, float]) -> flo
 
     `shares` by fault sum to 1.
     """
-    positive = {
-        name: RELIABLE if name == fault else 1 - RELIABLE if name in check.separates else 0.5
+    positive = [
+        RELIABLE if name == fault else 1 - RELIABLE if name in check.separates else 0.5
         for name in shares
-    }
-    after = 0.0
-    for outcome in (positive, {name: 1 - chance for name, chance in positive.items()}):
-        joint = {name: shares[name] * outcome[name] for name in shares}
-        happens = math.fsum(joint.values())
-        if happens > 0:
-            after += happens * _entropy([value / happens for value in joint.values()])
-    return max(_entropy(shares.values()) - after, 0.0)
+    ]
+    return expected_gain(list(shares.values()), positive)
 
 
 def _leading(
@@ -89,7 +83,3 @@ def _leading(
         if row.fault in by_fault:
             best.setdefault(row.fault, row)
     return list(best.values())[:LEADING]
-
-
-def _entropy(shares: Iterable[float]) -> float:
-    return -math.fsum(p * math.log2(p) for p in shares if p > 0)

@@ -2,7 +2,10 @@
 
 import os
 import subprocess
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from .rows import MeasuredRow
 
 _ASK_SECONDS = 5.0
 _OWN_BYTES = 1536 << 20
@@ -53,6 +56,21 @@ def in_use(torch: Any, index: int) -> str:
     if taken <= _OWN_BYTES:
         return ""
     return f"the device is in use: {taken / 2**30:.1f} GiB of its memory are taken"
+
+
+def each_free(torch: Any, wanted: str, measured: Callable[[int], MeasuredRow]) -> list[MeasuredRow]:
+    """Return what is measured of each device that is asked for; those in use are left alone."""
+    return [
+        MeasuredRow(hardware_id(torch, index), missing=busy)
+        if (busy := in_use(torch, index))
+        else measured(index)
+        for index in cuda_devices(torch, wanted)
+    ]
+
+
+def row(torch: Any, index: int, samples: Sequence[float]) -> MeasuredRow:
+    """Return the samples of a device as its row."""
+    return MeasuredRow(hardware_id(torch, index), tuple(samples), device_kind(torch, index))
 
 
 def hardware_id(torch: Any, index: int) -> str:

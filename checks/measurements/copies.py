@@ -1,5 +1,6 @@
 """Copies within a device's memory, to and from the host, to other devices; of a host's memory."""
 
+import statistics
 import time
 from collections.abc import Callable
 from functools import partial
@@ -17,29 +18,22 @@ _NO_DEVICE = "torch shows no CUDA device here"
 def within_device(order: CheckOrder) -> list[MeasuredRow]:
     """Return bytes a second, read and written, by device; of the host where there is none."""
     torch = accelerators.torch_with_devices()
-    devices = accelerators.cuda_devices(torch, order.device)
-    rows: list[MeasuredRow] = []
-    for index in devices:
-        if busy := accelerators.in_use(torch, index):
-            rows.append(MeasuredRow(accelerators.hardware_id(torch, index), missing=busy))
-            continue
+
+    def measured(index: int) -> MeasuredRow:
         count = max(1 << 20, int(_CUDA_BYTES * order.fraction))
         source = torch.empty(count, dtype=torch.uint8, device=f"cuda:{index}")
         target = torch.empty_like(source)
         rates = _timed(torch, index, partial(target.copy_, source), 2 * count, order)
-        rows.append(_row(torch, index, rates))
-    return rows or [_host_memory(order)]
+        return accelerators.row(torch, index, rates)
+
+    return accelerators.each_free(torch, order.device, measured) or [_host_memory(order)]
 
 
 def to_and_from_host(order: CheckOrder) -> list[MeasuredRow]:
     """Return bytes a second of the slower direction, by device."""
     torch = accelerators.torch_with_devices()
-    devices = accelerators.cuda_devices(torch, order.device)
-    rows: list[MeasuredRow] = []
-    for index in devices:
-        if busy := accelerators.in_use(torch, index):
-            rows.append(MeasuredRow(accelerators.hardware_id(torch, index), missing=busy))
-            continue
+
+    def measured(index: int) -> MeasuredRow:
         count = max(1 << 20, int(_CUDA_BYTES * order.fraction / 4))
         there = torch.empty(count, dtype=torch.uint8, device=f"cuda:{index}")
         here = torch.empty(count, dtype=torch.uint8, pin_memory=True)
@@ -48,7 +42,9 @@ def to_and_from_host(order: CheckOrder) -> list[MeasuredRow]:
             partial(here.copy_, there, non_blocking=True),
         )
         found = [_timed(torch, index, way, count, order, share=0.5) for way in ways]
-        rows.append(_row(torch, index, min(found, key=_middle)))
+        return accelerators.row(torch, index, min(found, key=statistics.median_high))
+
+    rows = accelerators.each_free(torch, order.device, measured)
     return rows or [MeasuredRow("host", missing=_NO_DEVICE)]
 
 
@@ -74,7 +70,7 @@ def between_devices(order: CheckOrder) -> list[MeasuredRow]:
             target = torch.empty(count, dtype=torch.uint8, device=f"cuda:{other}")
             copy = partial(target.copy_, source)
             found.append(_timed(torch, index, copy, count, order, share=share))
-        rows.append(_row(torch, index, min(found, key=_middle)))
+        rows.append(accelerators.row(torch, index, min(found, key=statistics.median_high)))
     return rows
 
 
@@ -101,11 +97,6 @@ def _timed(
     return repeated(once, seconds=order.seconds * share, now=time.monotonic)
 
 
-def _row(torch: Any, index: int, samples: tuple[float, ...]) -> MeasuredRow:
-    identity = accelerators.hardware_id(torch, index)
-    return MeasuredRow(identity, samples, accelerators.device_kind(torch, index))
-
-
 def _host_memory(order: CheckOrder) -> MeasuredRow:
     """Return bytes a second that one core copies, by its own time."""
     count = max(1 << 20, int(_HOST_BYTES * order.fraction))
@@ -124,7 +115,3 @@ def _host_memory(order: CheckOrder) -> MeasuredRow:
     others = before.others_until(HostTimes.read())
     kind = f"{accelerators.host_kind()}, one core"
     return MeasuredRow("memory", samples, kind, 0.75, others=others)
-
-
-def _middle(samples: tuple[float, ...]) -> float:
-    return sorted(samples)[len(samples) // 2]

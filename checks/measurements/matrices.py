@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from . import accelerators
@@ -16,22 +17,20 @@ _SEED = 20261101
 def products(order: CheckOrder) -> list[MeasuredRow]:
     """Return operations a second by device; of one core where there is no device."""
     torch = accelerators.torch_with_devices()
-    devices = accelerators.cuda_devices(torch, order.device)
-    rows = [_on_cuda(torch, index, order) for index in devices]
+    measured = partial(_on_cuda, torch, order)
+    rows = accelerators.each_free(torch, order.device, measured)
     return rows or [_on_cpu(order)]
 
 
 def arithmetic(order: CheckOrder) -> list[MeasuredRow]:
     """Return by device how many products differ from the first one."""
     torch = accelerators.torch_with_devices()
-    devices = accelerators.cuda_devices(torch, order.device)
-    rows = [_same_on_cuda(torch, index, order) for index in devices]
+    measured = partial(_same_on_cuda, torch, order)
+    rows = accelerators.each_free(torch, order.device, measured)
     return rows or [_same_on_cpu(order)]
 
 
-def _on_cuda(torch: Any, index: int, order: CheckOrder) -> MeasuredRow:
-    if busy := accelerators.in_use(torch, index):
-        return MeasuredRow(accelerators.hardware_id(torch, index), missing=busy)
+def _on_cuda(torch: Any, order: CheckOrder, index: int) -> MeasuredRow:
     device = torch.device("cuda", index)
     size = max(256, int(_CUDA_SIZE * order.fraction) // 256 * 256)
     left = torch.ones(size, size, dtype=torch.bfloat16, device=device)
@@ -49,8 +48,7 @@ def _on_cuda(torch: Any, index: int, order: CheckOrder) -> MeasuredRow:
         return float(8 * 2 * size**3 / (first.elapsed_time(last) / 1000))
 
     samples = repeated(once, seconds=order.seconds, now=time.monotonic)
-    kind = accelerators.device_kind(torch, index)
-    return MeasuredRow(accelerators.hardware_id(torch, index), samples, kind)
+    return accelerators.row(torch, index, samples)
 
 
 def _on_cpu(order: CheckOrder) -> MeasuredRow:
@@ -88,9 +86,7 @@ def _multiplication(size: int) -> tuple[str, Callable[[], object] | None]:
     return "torch", lambda: torch.matmul(left, right, out=out)
 
 
-def _same_on_cuda(torch: Any, index: int, order: CheckOrder) -> MeasuredRow:
-    if busy := accelerators.in_use(torch, index):
-        return MeasuredRow(accelerators.hardware_id(torch, index), missing=busy)
+def _same_on_cuda(torch: Any, order: CheckOrder, index: int) -> MeasuredRow:
     device = torch.device("cuda", index)
     size = max(256, int(4096 * order.fraction) // 256 * 256)
     generator = torch.Generator(device="cpu").manual_seed(_SEED)
@@ -106,8 +102,7 @@ def _same_on_cuda(torch: Any, index: int, order: CheckOrder) -> MeasuredRow:
     if sum(samples) > len(samples) / 2:
         why = "products differ from run to run here: its library sums in no fixed order"
         return MeasuredRow(accelerators.hardware_id(torch, index), missing=why)
-    kind = accelerators.device_kind(torch, index)
-    return MeasuredRow(accelerators.hardware_id(torch, index), (sum(samples),), kind)
+    return accelerators.row(torch, index, (sum(samples),))
 
 
 def _same_on_cpu(order: CheckOrder) -> MeasuredRow:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import medians
+from .. import curves
 from ..findings import report
 from ..window import JobWindow
 
@@ -22,13 +22,11 @@ TIMES, USUAL_TIMES = 1.5, 4.0
 def jumped(window: JobWindow, detector: str) -> list[Finding]:
     """Return the newest rise of the learning rate that the steps before do not announce."""
     steps = window.steps.last(SEARCHED + FEWEST)
-    if RATE not in steps.planes:
+    points = curves.curve(steps, window.ranks, RATE)
+    known = points.value > 0
+    rate, index = points.value[known], points.index[known]
+    if len(rate) <= FEWEST:
         return []
-    value = medians.median(steps.planes[RATE], axis=0)
-    known = np.flatnonzero(np.isfinite(value) & (value > 0))
-    if len(known) <= FEWEST:
-        return []
-    rate, index = value[known], steps.index[known]
     rise = np.log(rate[1:] / rate[:-1])
     for place in range(len(rise) - 1, FEWEST - 2, -1):
         usual = float(np.abs(rise[max(place - SEARCHED, 0) : place]).max(initial=0.0))
@@ -37,7 +35,7 @@ def jumped(window: JobWindow, detector: str) -> list[Finding]:
     else:
         return []
     before, after = float(rate[place]), float(rate[place + 1])
-    at = steps.at[:, known[place + 1]]
+    at = steps.at[:, int(np.searchsorted(steps.index, index[place + 1]))]
     at = at[np.isfinite(at)]
     moment = float(at.min()) if len(at) else window.now
     return [

@@ -99,15 +99,12 @@ def unusual(window: JobWindow, detector: str, said: Iterable[StepBatch]) -> list
     size = "is not finite" if not math.isfinite(value) else f"is {value:.4g}"
     rank = int(window.ranks[row])
     return [
-        report(
+        _of_one(
             window,
             detector,
             "job.batch_unusual",
-            window.entity,
-            onset=event.at,
-            seen=(event.at, event.at),
+            event,
             score=3.0 if not math.isfinite(value) or _outside(event) > 5.0 else 2.0,
-            signal=BATCH,
             observed=value if math.isfinite(value) else repr(value),
             expected=(low + high) / 2,
             text=f"in step {step} the batch of rank {rank} ({_named(event)}) was unlike those "
@@ -129,15 +126,11 @@ def repeated(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> lis
     ranks = sorted({int(window.ranks[row]) for _, _, _, row in found})
     again, negative, event, row = max(found, key=lambda one: (one[0], one[1], -one[3]))
     return [
-        report(
+        _of_one(
             window,
             detector,
             "job.batch_repeated",
-            window.entity,
-            onset=event.at,
-            seen=(event.at, event.at),
-            score=2.0,
-            signal=BATCH,
+            event,
             observed=float(again),
             expected=0.0,
             text=f"in step {-negative} {again} of {whole(event, 'of') or again} samples of rank "
@@ -198,15 +191,11 @@ def _shared(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list
     ranks = sorted(int(window.ranks[row]) for _, row in rows.values())
     event = min((one for one, _ in rows.values()), key=lambda one: one.at)
     return [
-        report(
+        _of_one(
             window,
             detector,
             "job.batch_repeated",
-            window.entity,
-            onset=event.at,
-            seen=(event.at, event.at),
-            score=2.0,
-            signal=BATCH,
+            event,
             observed=float(len(rows)),
             expected=1.0,
             text=f"in step {step} ranks {', '.join(map(str, ranks[:_ALIKE]))} had the very same "
@@ -214,6 +203,35 @@ def _shared(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list
             ranks=ranks,
         )
     ]
+
+
+def _of_one(
+    window: JobWindow,
+    detector: str,
+    kind: str,
+    event: Event,
+    *,
+    observed: float | str,
+    expected: float,
+    text: str,
+    ranks: Sequence[int],
+    score: float = 2.0,
+) -> Finding:
+    """Return evidence about the job that one event gives, at its time."""
+    return report(
+        window,
+        detector,
+        kind,
+        window.entity,
+        onset=event.at,
+        seen=(event.at, event.at),
+        score=score,
+        signal=BATCH,
+        observed=observed,
+        expected=expected,
+        text=text,
+        ranks=ranks,
+    )
 
 
 def _outside(event: Event) -> float:

@@ -1,10 +1,8 @@
 """Results as a document and as events: what the collector decodes is what was judged."""
 
-import json
-
 from rankscope.checks import telemetry
 from rankscope.checks.judging import JudgedCheck
-from rankscope.formats.otlp import json_decode
+from rankscope.formats.otlp import encode, json_decode
 from rankscope.formats.otlp.text_bounds import TextBounds
 from rankscope.vocabulary import events
 
@@ -39,7 +37,8 @@ def test_the_document_has_what_the_contract_names():
 
 
 def test_a_collector_reads_the_events_as_they_were_sent():
-    body = json.dumps(telemetry.logs("gpu-1", 1_700_000_000.0, [SLOW, UNKNOWN], incident="ab"))
+    said = telemetry.events("gpu-1", 1_700_000_000.0, [SLOW, UNKNOWN], incident="ab")
+    body = encode.logs_json((one.resource, [one]) for one in said)
     batch = json_decode.decode_logs(body, TextBounds())
     slow, unknown = batch.events
     assert ("check.result", 1_700_000_000.0, "gpu-1") == (slow.name, slow.at, slow.resource.host)

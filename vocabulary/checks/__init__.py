@@ -45,7 +45,8 @@ class ActiveCheck:
 
     `better`: which values are. `about`: what its results are of, a device or the whole host.
     `seconds`: what it takes at most. `devices`: how many accelerators wait for it. `beside_jobs`:
-    it disturbs no job. `tolerance`: the share by which a value may be worse than those of its like;
+    it disturbs no job. `needs`: without what on this host or beside it there is nothing to measure.
+    `tolerance`: the share by which a value may be worse than those of its like;
     `limit`: past it the check has failed, whoever measures it, None where there is no such limit.
     `unlike`: how often it is slow or failed where none of `causes` is.
     """
@@ -63,6 +64,7 @@ class ActiveCheck:
     limit: float | None = None
     unlike: float = 0.02
     beside_jobs: bool = False
+    needs: Literal["nothing", "accelerators", "peer"] = "nothing"
     compared: bool = True
     """Whether its values are compared with those of others; else `limit` alone decides."""
 

@@ -44,27 +44,33 @@ def add(
     whose: Mapping[str, int | None],
     found: ArtefactContents,
 ) -> None:
-    """Note where the log, by name, ends that was written last, where nothing speaks of a fault.
+    """Note where the first log, by name, of a training ends, where nothing speaks of a fault.
 
     `whose`: the rank that wrote each log, None where it is nobody's alone.
     """
     if found.telling or any(event.name in _TOLD for event in found.events):
         return
-    quotes: list[LogQuote] = []
+    ends: list[tuple[str, LogTail, int]] = []
     for name, path in files.items():
         try:
             tail = LogTail.read(path)
-            if _done(tail.lines):
-                return
-            if (line := _last(tail)) is not None:
-                rank, text = whose.get(name), _text(tail.lines[line])
-                number = tail.first() + line
-                quotes.append(LogQuote(name, number, None, rank, OPEN_END, "confirmation", text))
         except OSError:
             continue  # said where it was read
-    if quotes:
-        found.open_end = quotes[0]
-        found.understood(quotes[0].file, "log whose end is quoted")
+        if _done(tail.lines):
+            return
+        if (line := _last(tail)) is not None:
+            ends.append((name, tail, line))
+    for name, tail, line in ends:
+        try:
+            number = tail.first() + line
+        except OSError:
+            continue  # it went away meanwhile
+        text = _text(tail.lines[line])
+        found.open_end = LogQuote(
+            name, number, None, whose.get(name), OPEN_END, "confirmation", text
+        )
+        found.understood(name, "log whose end is quoted")
+        return
 
 
 _TOLD = (

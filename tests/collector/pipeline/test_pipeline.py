@@ -385,7 +385,8 @@ class CheckedNode(DetectionPipeline):
     def evaluate_jobs(self, now):
         if now == START + 90:
             found = JudgedCheck("cpu", "cpu", 5.0, "By/s", self.verdict, "12% below 6 B/s")
-            body = json.dumps(telemetry.logs("host-b", now, [found], incident="ab12"))
+            said = telemetry.events("host-b", now, [found], incident="ab12")
+            body = encode.logs_json((one.resource, [one]) for one in said)
             self.events(logs_json(body).events, now)
         yield from super().evaluate_jobs(now)
 
