@@ -15,7 +15,7 @@ from .affected_job import JobHealth
 from .causes.engine import RootExplanation
 from .closed import REOPEN_SECONDS, SLOW_AGAIN_SECONDS, ClosedIncidents
 from .lifecycle import TrackedIncident, incident_id
-from .news import is_news
+from .news import came_after, is_news, supported_from
 from .open_incidents import OpenIncidents
 from .policy import IncidentPolicy
 from .severity import worse
@@ -161,6 +161,8 @@ class UnmatchedFindings:
                 timeline=list(past.moments),
             )
         begun = (first.onset[0] + first.onset[1]) / 2
+        if any(came_after(explanation, row) for row in (*incidents, *self.closed.of_job(job))):
+            begun = max(begun, supported_from(explanation.cause.hypotheses[0]))
         name = incident_id(job, first.kind, begun)
         held = (incident.id for incident in incidents)
         if name in self.used or name in self.closed.incidents or name in held:

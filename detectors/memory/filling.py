@@ -34,6 +34,11 @@ _KINDS = (
 MOST = 8
 """So many hosts are named, the first to run out."""
 
+_REACH_SECONDS, _LEAST_REACH = 60.0, 2.0
+"""A host's memory is drawn on as many times as far as it was seen to grow as it grew minutes, at
+least twice: what starts beside the job, a build or a reader of data, fills it for minutes and then
+no more. Of a rank's own memory, whose peers' does not grow, see growth.REACH."""
+
 _NEWEST_SECONDS, _NEWEST_PERIODS = 20.0, 2.5
 """The newest level is the mean of so many seconds; of what is read or sent more rarely it is the
 newest reading, at most so many of its periods old."""
@@ -205,7 +210,8 @@ class FillingDetector(Detector):
         if found is None:
             return []
         times = found.left(np.maximum(limit[found.rows] - found.level, 0.0))
-        reaches = np.minimum(self.horizon, growth.REACH * found.seen)
+        ahead = np.clip(found.seen / _REACH_SECONDS, _LEAST_REACH, growth.REACH)
+        reaches = np.minimum(self.horizon, ahead * found.seen)
         found_now = np.flatnonzero(times[0] <= reaches)
         names = np.array([window.hosts[host] for host in found.rows[found_now]])
         findings = []

@@ -63,6 +63,31 @@ def test_a_cause_that_moves_to_another_host_is_a_trouble_of_its_own(evaluated, t
     }
 
 
+@pytest.mark.parametrize(
+    ("compiles_from", "opened"),
+    [
+        (200.0, {"host.cpu_contention": 40.0, "software.recompile": 200.0}),
+        (50.0, {"host.cpu_contention": 40.0}),
+    ],
+)
+def test_a_cause_that_begins_once_the_first_one_is_over_is_a_trouble_of_its_own(
+    evaluated, tracker, topology, found, contended, compiles_from, opened
+):
+    """The slowness is one symptom with one onset; what compiled only later did not begin it."""
+    slow = found("job.slow", topology.job_entity)
+    for now in range(60, 75):
+        evaluated(now, *contended())
+    evaluated(110)
+    evaluated(190, slow)  # it is back, and nothing says why
+    compiled = found("job.recompiles", topology.job_entity, compiles_from, score=9.0)
+    for now in range(210, 240):
+        evaluated(now, slow, compiled)
+    assert opened == {
+        row.root_cause.hypotheses[0].fault: row.opened_at - START
+        for row in tracker.incidents.values()
+    }
+
+
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_a_crash_of_the_same_rank_in_the_next_attempt_is_the_same_incident(
     evaluated, tracker, topology, found, attempt

@@ -40,9 +40,15 @@ def test_what_ends_within_ten_minutes_is_as_bad_as_its_fault(evaluated):
 
 
 def test_what_ends_within_hours_has_a_horizon_and_later_is_nothing(evaluated):
-    (found,) = evaluated(40 + SECOND / 60 * 0.2)
+    (found,) = evaluated(40 + SECOND / 60 * 0.3)
     assert growth.LATER == found.score
     assert [] == evaluated(4 + SECOND / 60 * 0.05)
+
+
+def test_what_has_filled_for_some_minutes_says_nothing_of_the_next_hour(evaluated):
+    assert [] == evaluated(14 + np.maximum(SECOND - 1000, 0) / 60 * 1.5)  # 80 left: 54 min
+    (found,) = evaluated(14 + np.maximum(SECOND - 500, 0) / 60 * 1.5)
+    assert "all of it in" in found.text
 
 
 def test_what_has_filled_up_just_now_counts_whatever_its_shape(evaluated):
