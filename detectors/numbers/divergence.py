@@ -84,10 +84,10 @@ class DivergenceDetector(Detector):
     ('the loss is 4.83, and high since step 152, after it had reached 1.99', '4.0')
 
     Fails where a change of the data raises the loss by more than 60%, or between reports more than
-    20 steps apart: it cannot see what the batches are. A loss that rises from its first 48 points
-    on without having fallen, or by less, is no divergence to it. A loss that has either sign, as a
-    policy's, has no level that it reached: it has to leave its range by twice that range. Where
-    all are negative, the share is taken of the level's size.
+    20 steps apart: it cannot see what the batches are. A loss that rises within its first 48 points
+    without having fallen, by up to 60% after a level of 16 points, is no divergence to it. A loss
+    that has either sign, as a policy's, has no level that it reached: it has to leave its range by
+    twice that range. Where all are negative, the share is taken of the level's size.
 
     References: PaLM (2022) 5.1; OPT logbook (2022); Zoph et al., ST-MoE (2022) on instability.
     """
@@ -129,12 +129,14 @@ class DivergenceDetector(Detector):
         lasts = lost or (lasting(high) and len(loss) >= FEWEST)
         if not odd[first] or not lasts or _falling(high.value - low):
             return []
-        if first < FEWEST and not start > low + SIGMAS / 2 * sigma:
+        now = medians.middle(high.value[-POINTS:])
+        steady = first >= place and now - low > MOST_OF_DATA * max(abs(low), sigma)
+        if first < FEWEST and not steady and not start > low + SIGMAS / 2 * sigma:
             return []  # it rises from the first steps on, as learning rates do
         norm = window.features.whole_gradient
         if _other_data(loss, first, low, limit, norm):
             return []
-        return [self._finding(window, loss, first, low, medians.middle(high.value[-POINTS:]))]
+        return [self._finding(window, loss, first, low, now)]
 
     def _finding(
         self, window: JobWindow, loss: JobCurve, first: int, low: float, now: float

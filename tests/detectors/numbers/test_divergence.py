@@ -67,6 +67,15 @@ def test_a_loss_that_rises_from_the_first_steps_on_is_quiet(reported, losses):
     assert [] == list(DivergenceDetector().evaluate(reported(loss)))
 
 
+@pytest.mark.parametrize(("times", "kinds"), [(2.5, ["job.loss_diverged"]), (1.5, [])])
+def test_a_steady_loss_that_was_seen_for_few_points_has_diverged_where_it_becomes_another_one(
+    found, losses, times, kinds
+):
+    loss = losses(74)
+    loss[35:] *= np.minimum(times, 1 + np.arange(39) / 8)
+    assert kinds == [rise.kind for rise in found(loss, nth=10)]
+
+
 def test_a_loss_that_has_fallen_for_few_steps_may_diverge(reported, losses):
     steps = np.arange(90)
     loss = losses(90, level=0.0) + 10.0 - 0.1 * np.minimum(steps, 25)
