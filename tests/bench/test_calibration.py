@@ -98,6 +98,13 @@ def test_probabilities_of_all_hypotheses_sum_to_one():
     assert chances[1] > unknown > chances[2]
 
 
+def test_no_cause_is_more_probable_than_the_one_that_is_named_first():
+    fitted = ProbabilityCalibration(0.7, 0.98, 0.6, "", ((0.0, 0.3), (2.0, 0.9)))
+    chances, unknown = fitted.probabilities([4.0, 4.0, 1.0], 0.0, lead=0.0)
+    assert [0.3, 0.3] == pytest.approx(chances[:2])
+    assert 1.0 == pytest.approx(sum(chances) + unknown)
+
+
 def test_unknown_is_never_of_high_confidence():
     fitted = ProbabilityCalibration(0.7, 0.9, 0.6)
     assert "low" == fitted.confidence("unknown", 1.0)
