@@ -18,6 +18,7 @@ from .logs import (
     error_files,
     gathering,
     held_memory,
+    lost_time,
     last_words,
     nonfinite_rows,
     open_ends,
@@ -118,6 +119,7 @@ def _read(
         alone = len(of_kind["exporter"]) == sum(map(len, of_kind.values()))
         pages.read(of_kind["exporter"], resource, found, alone=alone)
     held_memory.add(of_kind["log"], lines.whose, resource, found)
+    lost_time.add(resource, found)
     nonfinite_rows.add(of_kind["log"], lines.whose, resource, found)
     last_words.add(of_kind["log"], lines.whose, resource, found)
     paces.add(of_kind["log"], lines.whose, resource, found)

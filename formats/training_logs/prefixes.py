@@ -62,11 +62,7 @@ class LinePrefixes:
         if not lines:
             return
         self._learnt = True
-        found = tuple(
-            one.name
-            for one in catalogue("prefix")
-            if one.every and _begins(one, lines)
-        )
+        found = tuple(one.name for one in catalogue("prefix") if one.every and _begins(one, lines))
         if found:
             self._own = _joined(found)
 

@@ -110,7 +110,5 @@ def _complete(last: Sequence[bytes]) -> bool:
     epochs = [one for line in last[-_NEWEST:] for one in _EPOCHS.finditer(line)]
     if epochs:
         return epochs[-1]["of"] is not None and int(epochs[-1]["at"]) >= int(epochs[-1]["of"])
-    counts = [
-        one for line in last if not _ITEMS.search(line) for one in _COUNTED.finditer(line)
-    ]
+    counts = [one for line in last if not _ITEMS.search(line) for one in _COUNTED.finditer(line)]
     return bool(counts) and counts[-1]["at"] == counts[-1]["of"]
