@@ -54,19 +54,19 @@ class LoggedLostTimeDetector(EndedJobDetector):
             (DATA_WAITS, self.kinds[3:], DATA),
         ):
             lines = [o for o in tenants.own_logs(window) if tenants.signature_of(o) == signature]
-            for kind in ("job.slow", *kinds) if lines else ():
-                found.append(
-                    report(
-                        window,
-                        self.name,
-                        kind,
-                        window.entity,
-                        onset=lines[0].at,
-                        seen=(lines[0].at, lines[-1].at),
-                        score=1.0 if kind == "job.slow" else 3.0,
-                        signal=compute_time.STEP if kind == "job.slow" else signal,
-                        observed=signature,
-                        text=tenants.text_of(lines[0]),
-                    )
+            found += [
+                report(
+                    window,
+                    self.name,
+                    kind,
+                    window.entity,
+                    onset=lines[0].at,
+                    seen=(lines[0].at, lines[-1].at),
+                    score=1.0 if kind == "job.slow" else 3.0,
+                    signal=compute_time.STEP if kind == "job.slow" else signal,
+                    observed=signature,
+                    text=tenants.text_of(lines[0]),
                 )
+                for kind in (("job.slow", *kinds) if lines else ())
+            ]
         return found

@@ -22,7 +22,8 @@ def free_in_words(used):
 def old_free(used):
     k = GIB // 1024
     mem = f"Mem: {64 * k} {(used + 5) * k} {(59 - used) * k} 0 {k} {4 * k}"
-    return f"      total used free shared buffers cached\n{mem}\n-/+ buffers/cache: {used * k} {9 * k}\n"
+    without = f"-/+ buffers/cache: {used * k} {9 * k}"
+    return f"      total used free shared buffers cached\n{mem}\n{without}\n"
 
 
 def sar(used):

@@ -99,9 +99,9 @@ def busy_waiting(table: DeviceTable) -> TableFault | None:
     if len(shares) < _FEWEST_DEVICES:
         return None
     most = f"{100 * max(shares):.0f} % of their power at most"
-    which = "all" if len(used) == len(table.devices) else "the"
-    whose = "" if len(used) == len(table.devices) else " in use"
-    text = f"{which} {len(shares)} devices{whose} are busy at {most}, as while kernels wait for one another"
+    which = "all {} devices" if len(used) == len(table.devices) else "the {} devices in use"
+    waits = f"are busy at {most}, as while kernels wait for one another"
+    text = f"{which.format(len(shares))} {waits}"
     return TableFault(used[0].line, text, signature=BUSY_WAITING)
 
 

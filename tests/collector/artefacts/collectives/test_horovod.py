@@ -23,7 +23,7 @@ def ready(lacking, _, size):
 
 
 def ready_below(lacking, minute, size):
-    """The same where each operation stands on a line of its own."""
+    """0.9 to 0.13.10: each operation on a line of its own."""
     one_line = ready(lacking, minute, size)
     return one_line.replace("Stalled ops: ", "Stalled ops: \n").replace("], ", "],\n")
 

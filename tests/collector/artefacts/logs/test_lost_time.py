@@ -71,7 +71,7 @@ def log(minutes):
             second += 60 * minutes
             end = f"[2026-05-13 12:{second // 60:02}:{second % 60:02}]"
             lines += [f"{begin} saving checkpoint at iteration {n} to /c\n",
-                      f"{end}   successfully saved checkpoint at iteration {n} to /c\n"]  # fmt: skip
+                      f"{end}  successfully saved checkpoint at iteration {n}\n"]  # fmt: skip
     return "".join(lines)
 
 

@@ -56,8 +56,8 @@ def test_a_summary_tells_that_a_loss_is_none(form, written):
 
 @pytest.mark.parametrize("text", [
     *(one.format("0.31") for one in SUMMARIES.values()),
-    'wandb: Run summary:\nwandb: eval/loss nan\n',
-    'wandb: loss nan\n',
+    "wandb: Run summary:\nwandb: eval/loss nan\n",
+    "wandb: loss nan\n",
     '{"loss": NaN, "n": 1}\n{"loss": 0.3, "n": 2}\n',
 ], ids=[*SUMMARIES, "an evaluation", "no summary", "finite at last"])  # fmt: skip
 def test_other_summaries_tell_nothing(text):
