@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..vocabulary.samples import Event
+from ..vocabulary.samples import GUESSED, Event
 from .window import JobWindow
 
 _OF_NODES = ("gpu.fault", "gpu.operational_event", "host.oom_kill", "log.fault")
@@ -90,3 +90,8 @@ def _first_step(window: JobWindow) -> float:
     """Return when the first step held ended on the first of its ranks, inf where there is none."""
     at = window.steps.at
     return float(np.min(at, initial=np.inf, where=np.isfinite(at)))
+
+
+def guessed(event: Event) -> bool:
+    """Tell whether what a line means follows from its words alone, as no table has its wording."""
+    return GUESSED.items() <= event.attributes.items()

@@ -35,6 +35,18 @@ SLOWER = "log.takes_longer"
 DEVICE_GROWS, HOST_GROWS = "log.device_memory_grows", "log.host_memory_grows"
 """Stand for lines that say what memory is held, more and more up to the end of their log."""
 
+SAVES_LONG = "log.saves_take_long"
+"""Stands for pairs of lines between which a log shows that its job saves, for much of its time."""
+
+DATA_WAITS = "log.data_waits"
+"""Stands for lines by which steps wait for their batches now and then, for much of all time."""
+
+LOSSES_STAND = "log.losses_stand"
+"""Stands for rows of several losses of which one is 0 and the others one number, up to the last."""
+
+OF_COLUMNS = frozenset({DEVICE_GROWS, HOST_GROWS, SAVES_LONG, DATA_WAITS, LOSSES_STAND})
+"""What many lines of a log show together, and none of them alone."""
+
 BUSY_WAITING = "devices.busy_waiting"
 """Stands for a table in which all devices of a host are busy at little power."""
 

@@ -18,6 +18,7 @@ from ...detectors.numbers.logged_divergence import LoggedDivergenceDetector
 from ...detectors.numbers.never_fell import NeverFellDetector
 from ...detectors.numbers.rising import RisingLossDetector
 from ...detectors.selection import DetectorSelection, SelectionRule
+from ...detectors.speed.logged_lost_time import LoggedLostTimeDetector
 from ...detectors.speed.throughput import ThroughputDetector
 from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
 from ...formats.otlp.times import nanoseconds
@@ -210,6 +211,7 @@ def _detectors(
         ends += [
             ThroughputDetector(over=found.until), LoggedDivergenceDetector(over=found.until),
             LoggedGrowthDetector(over=found.until),
+            LoggedLostTimeDetector(over=found.until),
         ]  # fmt: skip
         if not found.telling:
             ends += [

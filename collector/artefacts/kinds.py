@@ -19,10 +19,12 @@ from .logs import (
     gathering,
     held_memory,
     last_words,
+    lost_time,
     nonfinite_rows,
     open_ends,
     paces,
     settling,
+    standing_losses,
     survival,
 )
 
@@ -118,6 +120,8 @@ def _read(
         alone = len(of_kind["exporter"]) == sum(map(len, of_kind.values()))
         pages.read(of_kind["exporter"], resource, found, alone=alone)
     held_memory.add(of_kind["log"], lines.whose, resource, found)
+    lost_time.add(resource, found)
+    standing_losses.add(of_kind["log"], lines.whose, resource, found)
     nonfinite_rows.add(of_kind["log"], lines.whose, resource, found)
     last_words.add(of_kind["log"], lines.whose, resource, found)
     paces.add(of_kind["log"], lines.whose, resource, found)

@@ -8,7 +8,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report, report_event
-from ..tenants import first_logged, own_logs, says, signature_of, text_of
+from ..tenants import first_logged, guessed, own_logs, says, signature_of, text_of
 from ..window import JobWindow, PeriodicReadings
 from . import counters, devices
 
@@ -34,6 +34,10 @@ MEMORY = re.compile(
     re.IGNORECASE,
 )
 """What a write that finds no room logs; a tmpfs is memory, and another detector's."""
+
+
+_GUESS = 1.9
+"""Score of a line in a wording that no table has."""
 
 
 class FullDisksDetector(Detector):
@@ -171,7 +175,7 @@ class FullDisksDetector(Detector):
                 "host.disk_full",
                 window.host_entity(index),
                 event,
-                score=3.0,
+                score=_GUESS if guessed(event) else 3.0,
                 observed=signature_of(event) if found is None else found[0],
                 text=f"host {host}: a write found no room: {line.strip()[-200:]}",
             )

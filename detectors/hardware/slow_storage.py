@@ -13,7 +13,7 @@ from ...vocabulary.samples import Event
 from .. import medians
 from ..contract import Detector
 from ..findings import report
-from ..tenants import own_events, own_logs, signature_of, text_of
+from ..tenants import guessed, own_events, own_logs, signature_of, text_of
 from ..window import Flags, JobWindow
 from . import counters, past
 from .full_disks import SYSTEM, UTILIZATION
@@ -223,7 +223,7 @@ class SlowStorageDetector(Detector):
             "storage.error",
             entity,
             onset=event.at,
-            score=3.0,
+            score=0.5 if guessed(event) else 3.0,
             signal="log.fault",
             observed=signature,
             text=f"{entity}: {signature}: {text[:160]}".rstrip(": "),

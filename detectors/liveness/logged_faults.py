@@ -9,11 +9,11 @@ from ...vocabulary.entities import Entity, host
 from ...vocabulary.findings import Finding
 from ...vocabulary.log_lines import BUSY_WAITING, LAST_WORDS, OPEN_END
 from ...vocabulary.ranks import RankSet
-from ...vocabulary.samples import GUESSED, Event
+from ...vocabulary.samples import Event
 from .. import compute_time
 from ..ended_jobs import EndedJobDetector
 from ..findings import INFORMATION, first_line, report
-from ..tenants import own_events, signature_of
+from ..tenants import guessed, own_events, signature_of
 from ..window import JobWindow
 from . import stops, telling
 from .stops import rank_of
@@ -122,7 +122,7 @@ class LoggedFaultsDetector(EndedJobDetector):
                 window.entity,
                 onset=first.at,
                 seen=seen,
-                score=_GUESS if GUESSED.items() <= first.attributes.items() else _KNOWN,
+                score=_GUESS if guessed(first) else _KNOWN,
                 signal=first.name,
                 observed=signature,
                 text=named,

@@ -1,5 +1,6 @@
 """What stands before a line that a job wrote: the prefixes of prefixes.toml, and what they tell."""
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ _GROUPS = ("rank", "local", "task", "host", "stamp")
 _LEAST_SHARE = 0.6
 _FIRST_BYTES = 16 << 10
 _MOST_LINES = 200
+_COUNTS = 4
+"""Lines whose numbers only rise that show a count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +62,7 @@ class LinePrefixes:
         if not lines:
             return
         self._learnt = True
-        found = tuple(
-            one.name
-            for one in catalogue("prefix")
-            if one.every
-            and sum(one.pattern.match(line.lstrip()) is not None for line in lines)
-            >= _LEAST_SHARE * len(lines)
-        )
+        found = tuple(one.name for one in catalogue("prefix") if one.every and _begins(one, lines))
         if found:
             self._own = _joined(found)
 
@@ -95,6 +92,17 @@ class LinePrefixes:
             said.get("host", ""),
             said.get("stamp", ""),
         )
+
+
+def _begins(prefix: LinePrefix, lines: Sequence[str]) -> bool:
+    """Tell whether most lines begin so, and what looks like a task is no count of steps."""
+    matched = [one for line in lines if (one := prefix.pattern.match(line.lstrip()))]
+    if len(matched) < _LEAST_SHARE * len(lines):
+        return False
+    tasks = [int(one["task"]) for one in matched if one.groupdict().get("task")]
+    rise = all(after > before for before, after in itertools.pairwise(tasks))
+    # Tasks of a job are numbered without gaps, and each writes more than a line.
+    return not (len(tasks) >= _COUNTS and rise and tasks[-1] - tasks[0] >= 2 * len(tasks))
 
 
 @cache

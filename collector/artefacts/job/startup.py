@@ -119,6 +119,9 @@ class StartUp:
         if self.joined is None:
             return []
         came, size = self.joined
+        if came > size:
+            text = f"{came} workers came to the store of {size} ranks: keys of an earlier start are"
+            return [f"{text} left in it, or another job uses the same port"]
         known = set(ranks)
         absent = [rank for rank in range(min(size, 1 << 20)) if rank not in known]
         text = f"{size - came} of {size} ranks never came to the store of rank 0"

@@ -17,6 +17,8 @@ _TRACEBACK_LINES = 300
 """A traceback that a launcher quotes is no longer."""
 
 _SHELL, _PROMPT = "shell.process_ended", "shell.prompt"
+_PROGRAMS = (_SHELL, "python.process_ended", "process.ended_by_signal")
+"""What says that some program ended, which may be another one than the training."""
 
 _NODE_LAUNCHERS = ("torchrun.", "deepspeed.")
 """Launchers that start all ranks of one node, and are one task of another launcher's."""
@@ -71,14 +73,14 @@ class LaunchFile:
     def of_shells(self) -> list[LaunchReport]:
         """Return what shells said of ends: they name nobody, and may mean some other program."""
         own = (one.report for one in self._reports[self._begin :])
-        return [one for one in own if one.form.name == _SHELL]
+        return [one for one in own if one.form.name in _PROGRAMS]
 
     def drop(self, lines: Container[int]) -> None:
         """Forget what shells said on some lines, and the prompts behind these."""
         self._reports[self._begin :] = [
             one
             for one in self._reports[self._begin :]
-            if not (one.report.form.name == _SHELL and one.report.line in lines)
+            if not (one.report.form.name in _PROGRAMS and one.report.line in lines)
             and not (
                 one.report.form.name == _PROMPT
                 and any(one.report.line - behind in lines for behind in (1, 2))
@@ -153,6 +155,12 @@ class LaunchRecord:
             if host or report.pid is not None:
                 found |= dict.fromkeys(report.tasks, (host, report.pid))
         return found
+
+    @property
+    def hosts(self) -> set[str]:
+        """Return the hosts of the job of which a launcher does not say what runs there."""
+        listed = (one.report for one in self.of_kind("place") if not one.report.pod)
+        return {one.host for one in listed if one.host and not one.tasks}
 
     @property
     def nodes(self) -> Mapping[str, str]:

@@ -15,6 +15,8 @@ _STOPPED = ("Cancelled", "TimeLimit", "Terminated", "Requeued")
 """Reasons for which a whole job ends, and not the processes of one host."""
 _TAKES_HOSTS = ("Evicted", "SpotReclaimed", "NodeShutdown")
 """Reasons for which the processes of one host end, which no line may name."""
+_BELOW = 5
+"""So many lines below a wish may say that it is for memory beyond a limit."""
 
 
 def find(
@@ -31,7 +33,10 @@ def find(
         if one.report.form.name == "slurm.step_cancelled"
     ]  # fmt: skip
     told = _task_failed(record)
+    kills = {one.place for one in record.of_kind("oom")}
     for one in [*wishes, *asked]:
+        if any((one.file, one.report.line + below) in kills for below in range(1, _BELOW + 1)):
+            continue
         before = first.get(one.file, one.report.line) < one.report.line
         if not before and not known.roots and not (one in asked and told):
             return one

@@ -22,7 +22,7 @@ _PEER = (
     rb"tcp://|\d{1,3}(?:\.\d{1,3}){3})"
 )
 _AWAITS = re.compile(
-    rb"(?i)\bwaiting (?:for|on) .{0,80}" + _PEER + rb"|"
+    rb"(?i)\bwaiting (?:for|on) .{0,80}" + _PEER + rb"|\bwaiting (?:in|at) .{0,40}\bbarrier\b|"
     rb"\bconnect(?:ing|ion)?\b.{0,20} to .{0,80}" + _PEER + rb".{0,80}"
     rb"\b(?:failed|refused|timed? ?out|unreachable)\b.{0,80}\b(?:wait|retry|try|again|attempt)|"
     rb"\b(?:re)?try\w* .{0,40}\bconnect\w* to .{0,80}" + _PEER + rb"|"

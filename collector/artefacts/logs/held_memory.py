@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ....formats.training_logs import cleaning, memory_columns
+from ....formats.training_logs import cleaning, memory_columns, memory_tables
 from ....formats.training_logs.memory_columns import HeldMemory, MemoryColumn
 from ....vocabulary.log_lines import DEVICE_GROWS, HOST_GROWS
 from ....vocabulary.samples import TelemetryResource
@@ -46,6 +46,7 @@ def add(
     """
     for log in pasted.logs(files, found):
         columns = memory_columns.read(log.lines, FEWEST + 2)
+        columns += memory_tables.read(log.lines, FEWEST + 2)
         for column, rows in ((one, grown) for one in columns if (grown := growing(one))):
             signature = HOST_GROWS if column.host else DEVICE_GROWS
             text = f"{_words(column, rows)}: {cleaning.shown(rows[-1].text)}"

@@ -23,6 +23,12 @@ _CELL = re.compile(
 )
 _TRAINS = re.compile(r"(?i)loss|cost|train|\berr(?:or)?\b|xent|nll|ppl|perplexity|损失")
 _TESTS = re.compile(r"(?i)val(?:id\w*)?\b|eval|test|\bdev\b|acc|\bAP\b|mAP|iou|auc|psnr|recall|f1")
+_NONE = r"(?:(?P<none>[-+]?(?:nan|inf(?:inity)?))|[-+]?\d[\d.eE+-]{0,30})"
+_SUMMARY, _SUMMED = re.compile(r"(?i)\brun summary:"), 60
+"""What stands above a tracker's summary, and so many lines belong to it."""
+_LISTED = re.compile(rf"(?i)^(?:wandb:)?[\s|]*(?P<name>[\w/.-]{{1,80}})[\s:|=]+{_NONE}\s*$")
+_QUOTED = re.compile(rf"(?i)\"(?P<name>[\w/. -]{{1,80}})\"\s?:\s?\"?{_NONE}\"?(?=\s*(?:[,}}]|$))")
+"""A row of such a summary, and a value of JSON."""
 _NEAR = 14
 """So many characters before a number, and behind it, name it."""
 _LAST, _ALWAYS = 1, 3
@@ -56,6 +62,7 @@ def add(
         return  # whose lines are known, and say nothing of the kind
     for log in pasted.logs(files, found):
         rows, first = lost(log.lines)
+        rows = rows or summed_up(log.lines)
         if not rows:
             continue
         rank, line = whose.get(log.name), rows[first]
@@ -110,6 +117,25 @@ def lost(lines: Iterable[str]) -> tuple[Sequence[_NumberRow], int]:
             if enough and last[0].named[column]:
                 return rows, len(rows) - len(last)
     return (), 0
+
+
+def summed_up(lines: Sequence[str]) -> Sequence[_NumberRow]:
+    """Return the row by which a summary says that a loss has become no number, none: no such row.
+
+    A tracker's run summary, or a JSON document; what it says last under a name counts.
+    """
+    newest: dict[str, _NumberRow] = {}
+    inside = 0
+    for number, line in enumerate(lines, 1):
+        inside = _SUMMED if _SUMMARY.search(line) else max(inside - 1, 0)
+        found = list(_QUOTED.finditer(line[:_LONGEST]))
+        if not found and inside and (row := _LISTED.match(line[:_LONGEST])):
+            found = [row]
+        for one in found:
+            finite, name = one["none"] is None, one["name"]
+            if _TRAINS.search(name) and not _TESTS.search(name):
+                newest[name] = _NumberRow(number, (finite,), (True,), line.strip()[:_LONGEST])
+    return next(([row] for row in newest.values() if not row.finite[0]), ())
 
 
 def _row(number: int, text: str, cells: Sequence[re.Match[str]]) -> _NumberRow:

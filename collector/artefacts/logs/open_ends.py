@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ....formats.training_logs import cleaning
-from ....vocabulary.log_lines import OPEN_END
+from ....vocabulary.log_lines import OF_COLUMNS, OPEN_END
+from ....vocabulary.samples import Event
 from ..found import ArtefactContents, LogQuote
 from .tails import LogTail
 
@@ -29,6 +30,8 @@ _DONE = re.compile(
 )
 """What one of the last lines says where the training came to its end."""
 _COUNTED = re.compile(rb"(?i)(?<![\d.:/-])(?P<at>\d{1,9})(?: ?/ ?| of )(?P<of>\d{1,9})(?![\d.:/-])")
+_ITEMS = re.compile(rb"(?i)\b(?:transferred|loaded|restored|matched|items|tensors|layers|keys)\b")
+"""What a line says whose count is no progress of a training."""
 _EPOCHS = re.compile(
     rb"(?i)\bepochs?\W{0,6}(?P<at>\d{1,7})(?:\W{0,3}(?:/|of)\W{0,3}(?P<of>\d{1,7}))?"
 )
@@ -48,7 +51,7 @@ def add(
 
     `whose`: the rank that wrote each log, None where it is nobody's alone.
     """
-    if found.telling or any(event.name in _TOLD for event in found.events):
+    if found.telling or any(map(_told, found.events)):
         return
     ends: list[tuple[str, LogTail, int]] = []
     for name, path in files.items():
@@ -73,11 +76,16 @@ def add(
         return
 
 
-_TOLD = (
-    "process.exit", "training.numeric", "gpu.fault", "host.oom_kill", "scheduler.event",
-    "log.fault",
-)  # fmt: skip
+_TOLD = ("process.exit", "training.numeric", "gpu.fault", "host.oom_kill", "scheduler.event")
 """Events after which there is more to say than where a log ends."""
+
+
+def _told(event: Event) -> bool:
+    """Tell whether an event says more; a line that only bears out others does not."""
+    if event.name != "log.fault":
+        return event.name in _TOLD
+    pairs = event.attributes
+    return pairs.get("role") != "confirmation" or pairs.get("signature") in OF_COLUMNS
 
 
 def _last(tail: LogTail) -> int | None:
@@ -102,5 +110,5 @@ def _complete(last: Sequence[bytes]) -> bool:
     epochs = [one for line in last[-_NEWEST:] for one in _EPOCHS.finditer(line)]
     if epochs:
         return epochs[-1]["of"] is not None and int(epochs[-1]["at"]) >= int(epochs[-1]["of"])
-    counts = [one for line in last for one in _COUNTED.finditer(line)]
+    counts = [one for line in last if not _ITEMS.search(line) for one in _COUNTED.finditer(line)]
     return bool(counts) and counts[-1]["at"] == counts[-1]["of"]

@@ -35,6 +35,23 @@ _FOLLOW = 4
 
 _BAR = re.compile(rb"\d{1,12}/\d{1,12} \[[^\]]{0,40}<[^\]]{0,80}(?:it/s|s/it)")
 """A progress bar that moved."""
+ROW = re.compile(
+    rb"(?i)(?<![a-z])(?:epoch|ep|step|iter|iteration|batch|update|up|round|pass|ep\.|it)s?\b"
+    rb"[\s'\":=#\[(/.]{0,8}\d.{0,300}?(?:loss|cost|err|acc|nll|ppl|perplexity|xent|"
+    rb"\blr\b|/s\b|s/it|words|tokens|samples)|"
+    rb"\b(?:epoch|iteration|iter|round|batch)s?[\s:=#\[(]{0,4}\d{1,9}(?:/\d{1,9})?\W{0,4}"
+    rb"(?:is )?(?:done|finished|completed|took)\b|"
+    rb"^\[\d{1,6}\]\s{1,8}[\w'@-]{2,40}[\s\w'@-]{0,40}[:=] ?-?\d"
+)
+"""A row of training, of whatever form: a count, and a value behind it, or that it is done; rows of
+boosted trees begin with their count.
+"""
+_EPOCH_DONE = re.compile(
+    rb"(?i)\bepoch\b[\s:=#\[(]{0,4}(\d{1,7})\b.{0,60}?\b(?:done|finished|completed|ended|over|took)\b"
+)
+_COUNT = re.compile(rb"\d+")
+_EPOCHS = 2
+"""Epochs that end below a line show it as well, in whatever form."""
 _DONE = re.compile(
     rb"(?i)\btraining (?:is |was |has )?(?:successfully )?(?:complete|finished|done)|"
     rb"\btrain_runtime\b"
@@ -247,7 +264,7 @@ def _last_shown(opened: BinaryIO, pieces: list[_LogPiece], first: int) -> int:
 
     It is looked for from the end of the log up to the line `first`; 0: none.
     """
-    shown = 0
+    shown, counted, epochs = 0, set[bytes](), set[bytes]()
     for piece in reversed(pieces):
         opened.seek(piece.offset)
         lines = opened.read(piece.size).removesuffix(b"\n").split(b"\n")
@@ -255,6 +272,11 @@ def _last_shown(opened: BinaryIO, pieces: list[_LogPiece], first: int) -> int:
             head = lines[number - piece.number][:_LONGEST]
             if _of_steps(head):
                 shown += max(1, head.rstrip(b"\r").count(b"\r"))
-            if shown >= _FOLLOWED or _DONE.search(head):
+            elif row := ROW.search(head):
+                counted |= set(_COUNT.findall(row[0])[:1])  # ranks may print one row each
+            if ended := _EPOCH_DONE.search(head):
+                epochs.add(ended[1])
+            enough = max(shown, len(counted)) >= _FOLLOWED or len(epochs) >= _EPOCHS
+            if enough or _DONE.search(head):
                 return number
     return 0

@@ -48,17 +48,6 @@ _BELOW = 2
 """So many lines that are no failure may follow one."""
 _CONTEXT = 2
 """So many other lines above one show a start: an excerpt has none, and may be of any time."""
-_ROW = re.compile(
-    rb"(?i)(?<![a-z])(?:epoch|ep|step|iter|iteration|batch|update|up|round|pass|ep\.|it)s?\b"
-    rb"[\s'\":=#\[(/.]{0,8}\d.{0,300}?(?:loss|cost|err|acc|nll|ppl|perplexity|xent|"
-    rb"\blr\b|/s\b|s/it|words|tokens|samples)|"
-    rb"\b(?:epoch|iteration|iter|round|batch)s?[\s:=#\[(]{0,4}\d{1,9}(?:/\d{1,9})?\W{0,4}"
-    rb"(?:is )?(?:done|finished|completed|took)\b|"
-    rb"^\[\d{1,6}\]\s{1,8}[\w'@-]{2,40}[\s\w'@-]{0,40}[:=] ?-?\d"
-)
-"""A row of training, of whatever form: a count, and a value behind it, or that it is done; rows of
-boosted trees begin with their count.
-"""
 _LONGEST = 1000
 _SOURCE = re.compile(
     r"^\s*File \"|^frame #\d|^\s+at (?:[\w.$<>]+\(|/)|^\s{0,8}\d{1,3}: \w+::"
@@ -149,7 +138,7 @@ def _renamed(quote: LogQuote, name: str, end: _WordedEnd) -> LogQuote:
 def _worded(tail: LogTail, *, crashed: bool, trains: bool) -> _WordedEnd | None:
     """Return the line at the end of a log whose family says most, the first of several."""
     places, texts = _last(tail.lines)
-    trains = trains or any(_ROW.search(line[:_LONGEST]) for line in tail.lines)
+    trains = trains or any(survival.ROW.search(line[:_LONGEST]) for line in tail.lines)
     written = [place for place, line in enumerate(tail.lines) if line.strip()]
     context = written.index(places[0]) if places else 0
     wrong = met = False

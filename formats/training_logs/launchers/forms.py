@@ -20,6 +20,7 @@ FILES = (
     "containers",
     "platforms",
     "shells",
+    "queues",
     "others",
 )
 """The files beside this one; of the forms that a line may have the first counts."""

@@ -7,9 +7,17 @@ from .. import numbers
 from . import names
 from .fields import LineField
 
-_BETWEEN = {"\t": re.compile("\t"), ",": re.compile(","), "|": re.compile(r"\|")}
-_SPACES = re.compile(r"\s{2,}|\t")
+_BETWEEN = {
+    "\t": re.compile("\t"), ",": re.compile(","), ";": re.compile(";"), "|": re.compile(r"\|"),
+}  # fmt: skip
+_SPACES, _BLANKS = re.compile(r"\s{2,}|\t"), re.compile(r"\s+")
+_NAMES = re.compile(r"[#%]?\s?[A-Za-z_][\w/.#%()-]{0,24}(?: [A-Za-z_][\w/.#%()-]{0,24}){1,15}")
+"""A header of words with one blank between."""
 _COUNTED = re.compile(r"(\d{1,12})/(\d{1,12})")
+_VALUED = re.compile(r"(?:^|[\s\[(])[-+]?\.?\d")
+"""A number by itself: `top5_acc` is a name."""
+_INDEX = "step"
+"""What a column without a name counts: pandas writes its index so."""
 _LONGEST = 400
 _MOST_STRAY = 8
 """Lines that are no rows, after which a table is over."""
@@ -30,14 +38,16 @@ class HeadedTable:
 
     def head(self, text: str) -> bool:
         """Take a line; tell whether it is a header."""
-        if len(text) > _LONGEST or any(one.isdigit() for one in text) or "loss" not in text.lower():
+        if len(text) > _LONGEST or "loss" not in text.lower():
             return False
-        between = next((one for mark, one in _BETWEEN.items() if mark in text), _SPACES)
+        words = _BLANKS if _NAMES.fullmatch(text.strip()) else _SPACES
+        between = next((one for mark, one in _BETWEEN.items() if mark in text), words)
         listed = [one.strip() for one in between.split(text.strip(" |"))]
+        listed = [listed[0] or _INDEX, *listed[1:]]
         if len(listed) < 2 or any(not 0 < len(one) <= 40 for one in listed):
             return False
-        if any(numbers.number(one) is not None for one in listed):
-            return False  # a row whose number is none
+        if any(_VALUED.search(one) or numbers.number(one) is not None for one in listed):
+            return False  # a row, or one whose number is none
         if all(names.of_loss(one) is None for one in listed) or ":" in text or "=" in text:
             return False
         self._names, self._between, self._stray = listed, between, 0

@@ -192,3 +192,22 @@ def test_what_a_label_says_of_a_loss(label, rank):
 ])  # fmt: skip
 def test_the_numbers_of_a_line_have_the_words_before_them(text, expected):
     assert expected == [(one.label, one.value) for one in fields.read(text)]
+
+
+@pytest.mark.parametrize(("header", "between"), [
+    ("#Iters Seconds TrainingLoss LearningRate", " "),
+    ("Iter;time;train_loss;lr", ";"),
+    (",elapsed,loss,top5_acc", ","),
+    ("step wall_time loss lr", "  "),
+])  # fmt: skip
+def test_a_table_under_a_header_of_any_separator_is_read(header, between):
+    rows = [between.join((str(n), f"{n}.5", f"{3 - n / 10:.2f}", "0.1")) for n in range(1, 9)]
+    logged = read("\n".join([header, *rows]))
+    assert ([float(n) for n in range(1, 9)], 2.9) == (
+        column(logged, "step"), column(logged, "loss")[0],
+    )  # fmt: skip
+
+
+def test_a_count_before_a_colon_is_no_task_of_a_launcher():
+    lines = [f"{250 * n}: d_loss {1 / n:.4f} g_loss {n / 9:.4f}" for n in range(1, 9)]
+    assert [250.0 * n for n in range(1, 9)] == column(read("\n".join(lines)), "step")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .....formats.device_tables.tables import (
+    MEMORY,
     POWER,
     POWER_LIMIT,
     UTILIZATION,
@@ -27,6 +28,7 @@ _SICK = ("alarm", "critical")
 """Health of Ascend devices by which they are out of order; a warning is none yet."""
 _BUSY = 0.5
 _ALL_BUSY, _LITTLE_POWER, _FEWEST_DEVICES = 0.95, 0.45, 2
+_HELD_BY_NOBODY = 64 * 2.0**20
 _HEAT = ("thermal_hw", "thermal_sw")
 _HELD = ("power_brake", "slowdown_hw")
 SLOWED = "slowdown.sustained"
@@ -82,12 +84,13 @@ def of_device(table: DeviceTable, device: TableDevice) -> Iterator[TableFault]:
 
 
 def busy_waiting(table: DeviceTable) -> TableFault | None:
-    """Return that all devices of a table are busy at little power, None where they are not.
+    """Return that all devices in use of a table are busy at little power, None: they are not.
 
     So they are while kernels of collectives wait, and where a model is too small for them.
     """
     shares: list[float] = []
-    for device in table.devices:
+    used = [device for device in table.devices if not _unused(device)]
+    for device in used:
         power, limit = device.values.get(POWER), device.values.get(POWER_LIMIT)
         busy = device.values.get(UTILIZATION, 0.0) >= _ALL_BUSY
         if not busy or power is None or not limit or power > _LITTLE_POWER * limit:
@@ -96,8 +99,16 @@ def busy_waiting(table: DeviceTable) -> TableFault | None:
     if len(shares) < _FEWEST_DEVICES:
         return None
     most = f"{100 * max(shares):.0f} % of their power at most"
-    text = f"all {len(shares)} devices are busy at {most}, as while kernels wait for one another"
-    return TableFault(table.devices[0].line, text, signature=BUSY_WAITING)
+    which = "all {} devices" if len(used) == len(table.devices) else "the {} devices in use"
+    waits = f"are busy at {most}, as while kernels wait for one another"
+    text = f"{which.format(len(shares))} {waits}"
+    return TableFault(used[0].line, text, signature=BUSY_WAITING)
+
+
+def _unused(device: TableDevice) -> bool:
+    """Tell whether a device rests and holds nothing: it is no part of what is shown."""
+    held = device.values.get(MEMORY)
+    return device.values.get(UTILIZATION) == 0 and held is not None and held < _HELD_BY_NOBODY
 
 
 def works(device: TableDevice) -> bool:

@@ -22,6 +22,12 @@ def ready(lacking, _, size):
     return f"WARNING: {WARNS}Stalled ops: {', '.join(every)}\n"
 
 
+def ready_below(lacking, minute, size):
+    """0.9 to 0.13.10: each operation on a line of its own."""
+    one_line = ready(lacking, minute, size)
+    return one_line.replace("Stalled ops: ", "Stalled ops: \n").replace("], ", "],\n")
+
+
 def missing(lacking, _, __):
     """0.13.11 to 0.15."""
     lines = (f"{op} [missing ranks: {', '.join(map(str, r))}]\n" for op, r in lacking.items())
@@ -49,7 +55,7 @@ def by_rank(opener):
 
 
 FORMS = {
-    "ready": ready, "missing": missing, "stamped": stamped,
+    "ready": ready, "ready below": ready_below, "missing": missing, "stamped": stamped,
     "stalled ranks": by_rank("Stalled ranks:"), "missing ranks": by_rank("Missing ranks:"),
 }  # fmt: skip
 PREFIXES = {

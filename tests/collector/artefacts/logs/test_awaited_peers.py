@@ -12,6 +12,8 @@ WAITS = {
     "from worker: /job:ps/replica:0/task:1\n",
     "XLA": "2026-03-01 10:02:{}: E rendezvous.cc:38] This thread has been waiting for `initialize "
     "clique for rank 2; devices=[0,1,2,3]` for 10 seconds and may be stuck. Expected 4 threads\n",
+    "a store": "Waiting in store based barrier to initialize process group for rank: 0, key: k:1 "
+    "(world_size=2, worker_count=4, timeout=0:{}:00)\n",
     "an operator": "waiting for master: job-a-master-{}\n",
     "a loop of one's own": "could not connect, retry {} to connect to node-7\n",
     "a cluster's worker": "distributed.worker - INFO - Waiting to connect, try {}: waiting for "
@@ -85,3 +87,8 @@ def test_where_another_log_says_what_broke_that_is_the_cause(explain, tmp_path):
         "ValueError: bad sample\n"
     )
     assert "software.crash" == said(explain(tmp_path))[0]
+
+
+def test_more_workers_than_ranks_are_keys_of_an_earlier_start(explain, tmp_path):
+    (tmp_path / "job.log").write_text(STARTED + repeated(WAITS["a store"], 4))
+    assert any("4 workers came" in one for one in explain(tmp_path).leftovers()["missing"])

@@ -37,3 +37,28 @@ def test_a_loss_that_is_no_number_up_to_the_last_row_is_told_since_its_first(
 ], ids=["validation", "one row", "a measure", "finite"])  # fmt: skip
 def test_rows_whose_loss_is_a_number_at_the_end_are_not(lines):
     assert ((), 0) == nonfinite_rows.lost(lines)
+
+
+SUMMARIES = {
+    "wandb": "wandb: Run summary:\nwandb:   train/loss {}\nwandb:           lr 0.0\n",
+    "a tracker": "Run summary:\n  epoch | 3\n  loss  | {}\n",
+    "json": '{{"epoch": 3.0, "train_loss": {}, "train_runtime": 12.5}}\n',
+    "json lines": '{{\n  "lr": 0.1,\n  "loss": "{}"\n}}\n',
+}
+
+
+@pytest.mark.parametrize("form", SUMMARIES)
+@pytest.mark.parametrize("written", ["nan", "NaN", "Infinity"])
+def test_a_summary_tells_that_a_loss_is_none(form, written):
+    (row,) = nonfinite_rows.summed_up(SUMMARIES[form].format(written).split("\n"))
+    assert written in row.text
+
+
+@pytest.mark.parametrize("text", [
+    *(one.format("0.31") for one in SUMMARIES.values()),
+    "wandb: Run summary:\nwandb: eval/loss nan\n",
+    "wandb: loss nan\n",
+    '{"loss": NaN, "n": 1}\n{"loss": 0.3, "n": 2}\n',
+], ids=[*SUMMARIES, "an evaluation", "no summary", "finite at last"])  # fmt: skip
+def test_other_summaries_tell_nothing(text):
+    assert () == nonfinite_rows.summed_up(text.split("\n"))

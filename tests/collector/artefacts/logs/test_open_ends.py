@@ -52,3 +52,14 @@ def test_a_file_that_is_no_log_of_a_training_has_none(explain, tmp_path):
     (tmp_path / "job.log").write_text(STEPS + "Training complete\n")
     (tmp_path / "notes.txt").write_text("buy bread\n")
     assert explain(tmp_path).ending_document() is None
+
+
+def test_a_line_that_bears_out_nothing_hides_no_open_end(explain, tmp_path):
+    socket = "n1:7:7 [0] NCCL INFO Using network Socket\n"
+    last = "Rank 0 reached the barrier"
+    assert (10, last) == ending(explain, tmp_path, socket + STEPS + last + "\n")
+
+
+def test_a_count_of_items_is_no_progress(explain, tmp_path):
+    text = "Epoch training begins\nTransferred 40/40 items from base.pt\nOptimizer groups: bias"
+    assert (3, "Optimizer groups: bias") == ending(explain, tmp_path, text + "\n")

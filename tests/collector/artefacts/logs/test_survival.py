@@ -62,3 +62,21 @@ def test_an_exception_that_python_ignores_is_harmless(survived, monkeypatch, siz
     traceback = "Traceback (most recent call last):\n"
     assert {34} == survived(NOISE * 30 + head + "\n" + traceback + ERROR + NOISE)
     assert set() == survived(NOISE * 30 + traceback + ERROR + NOISE)
+
+
+@pytest.mark.parametrize("below", [
+    "".join(f"Epoch {n} (global_step {n}00) finished, time: 3 minutes\n" for n in (4, 5)),
+    "".join(f"=> epoch {n}: train cost 2.{n}, 31 s\n" for n in (4, 5, 6)),
+    "".join(f"round {n} took 12 s\n" for n in (1, 2, 3)),
+], ids=["epochs that end", "rows of epochs", "rounds"])  # fmt: skip
+def test_rows_of_any_form_below_an_error_show_that_it_was_survived(survived, below):
+    assert {2} == survived(NOISE + ERROR + NOISE + below + NOISE)
+
+
+@pytest.mark.parametrize("below", [
+    "Epoch 4 (global_step 400) finished, time: 3 minutes\n" * 8,
+    "=> epoch 4: train cost 2.4, 31 s\n" * 8,
+    "Start Epoch 5 ...\nStart Epoch 6 ...\n",
+], ids=["one epoch of all ranks", "one row of all ranks", "what only begins"])  # fmt: skip
+def test_one_row_that_every_rank_still_prints_does_not(survived, below):
+    assert set() == survived(NOISE + ERROR + below)

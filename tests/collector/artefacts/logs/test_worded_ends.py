@@ -118,14 +118,18 @@ def test_one_that_is_cut_as_peers_meet_is(explain, tmp_path):
     assert "software.init_failed" == answer(explain, tmp_path, STARTED + CUT)
 
 
-def test_a_guess_is_less_sure_than_a_known_line(explain, tmp_path):
+@pytest.mark.parametrize(("fault", "guess", "known"), [
+    ("memory.gpu_oom", "lattice::Pool: no more memory on device 2 (wanted 6 GiB)",
+     "cudaGetLastError out of memory errno:2"),
+    ("host.disk_full", "ERROR lattice: the volume /ckpt is full, state not written",
+     "OSError: [Errno 28] No space left on device"),
+])  # fmt: skip
+def test_a_guess_is_less_sure_than_a_known_line(explain, tmp_path, fault, guess, known):
     def probability(line):
         (tmp_path / "job.log").write_text(STARTED + STEPS + line + "\n")
         document = explain(tmp_path).document()
         hypothesis = document["root_cause"]["hypotheses"][0]
-        assert "memory.gpu_oom" == hypothesis["fault"]
+        assert fault == hypothesis["fault"]
         return hypothesis["probability"]
 
-    guessed = probability("lattice::Pool: no more memory on device 2 (wanted 6 GiB)")
-    known = probability("cudaGetLastError out of memory errno:2")
-    assert guessed < known
+    assert probability(guess) < probability(known)

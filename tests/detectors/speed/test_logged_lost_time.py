@@ -1,0 +1,34 @@
+"""Time that is lost by what a log shows, of a job that is over."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.speed.logged_lost_time import LoggedLostTimeDetector
+from rankscope.vocabulary.log_lines import DATA_WAITS, SAVES_LONG
+from rankscope.vocabulary.samples import Event
+
+
+def found(signature, *, over=0.0):
+    said = {"role": "confirmation", "signature": signature, "text": "it waits"}
+    window = sketch(
+        np.full((1, 60), 0.8), events=[Event("log.fault", START + 60, said)], now=START + 65
+    )
+    return [one.kind for one in LoggedLostTimeDetector(over=over).evaluate(window)]
+
+
+@pytest.mark.parametrize(
+    ("signature", "kinds"),
+    [
+        (SAVES_LONG, ["job.slow", "job.checkpoint_long", "job.checkpoint_lost"]),
+        (DATA_WAITS, ["job.slow", "job.data_wait", "job.data_lost"]),
+    ],
+)
+def test_the_job_is_slow_and_what_it_is_lost_in_is_said(signature, kinds):
+    assert kinds == found(signature)
+
+
+def test_nothing_is_said_of_another_line_or_before_the_job_is_over():
+    assert [] == found("storage.no_space") + found(SAVES_LONG, over=math.inf)
