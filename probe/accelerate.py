@@ -67,9 +67,15 @@ class _AccelerateHooks(CallbackHooks):
 
 
 def _micro_batches() -> int:
-    """Return by what Accelerator.backward divides each loss, of an update of fewer batches too."""
-    state = getattr(sys.modules.get("accelerate.state"), "GradientState", None)
-    return int(state().num_steps) if state is not None else 1
+    """Return by what Accelerator.backward divides each loss, of an update of fewer batches too.
+
+    It leaves that to DeepSpeed's engine, before which the probe's own hook sees the loss.
+    """
+    module: Any = sys.modules.get("accelerate.state")
+    state = getattr(module, "GradientState", None)
+    if state is None or module.AcceleratorState().distributed_type == "DEEPSPEED":
+        return 1
+    return int(state().num_steps)
 
 
 RankscopeTracker: type[Any]

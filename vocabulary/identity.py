@@ -17,13 +17,18 @@ _NO_RUN_ID = {"", "none"}
 _USERS = ("RANKSCOPE_JOB_USER", "SLURM_JOB_USER")
 """Whom a job names as its user: whoever starts it may name a team or a cost centre instead."""
 
+_GROUP, _GROUPS = "REPLICA_GROUP_ID", "NUM_REPLICA_GROUPS"
+"""What torchft gives its replica groups: each is a torchrun of its own, with ranks from 0."""
+
 _REQUEUE = 100
 """One requeue by the scheduler outweighs every restart torchrun makes inside it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankIdentity:
-    """The job, attempt and rank of a process. `given` names the fields that the caller gave.
+    """The job, attempt and rank of a process.
+
+    `given` names the fields that the caller, or a replica group, fixed: torch's group has no say.
 
     `attempt` is None when neither caller nor launcher numbers attempts: the collector then tells
     them apart by the start times of their processes. `launched` is False when neither gave the
@@ -70,6 +75,8 @@ def identify(
     `pid` is the process's, None: this one's.
 
     Values that make no sense (a rank that is not a number) count as not given; nothing is raised.
+    Replica groups of torchft are one world where the site has named their job: the ranks of group
+    2, of four each, are 8 to 11. A group that is restarted is no new attempt of the others.
     """
     launchers = _launchers()
     here = next((row for row in launchers if _first(environ, row.rank) is not None), None)
@@ -81,11 +88,16 @@ def identify(
                 return value
         return otherwise
 
+    group = _whole(environ.get(_GROUP)) if job or environ.get("RANKSCOPE_JOB_ID") else None
+    if group is not None and here is not None and rank is None and world_size is None:
+        size = number(None, here.world_size, 1)
+        rank = group * size + number(None, here.rank, 0)
+        world_size = max(_whole(environ.get(_GROUPS)) or 0, group + 1) * size
     the_rank = number(rank, here.rank if here else (), 0)
     by_hand = {"rank": rank, "world_size": world_size, "local_rank": local_rank}
     return RankIdentity(
         job=_job(environ, launchers, job, os.getpid() if pid is None else pid),
-        attempt=_attempt(environ, launchers, attempt),
+        attempt=_attempt(environ, launchers, attempt, alone=group is None),
         rank=the_rank,
         local_rank=number(local_rank, here.local_rank if here else (), 0),
         world_size=max(number(world_size, here.world_size if here else (), 1), the_rank + 1),
@@ -130,13 +142,18 @@ def _job(environ: Mapping[str, str], launchers: list[JobLauncher], given: object
     return f"{socket.gethostname()}-{pid}"
 
 
-def _attempt(environ: Mapping[str, str], launchers: list[JobLauncher], given: object) -> int | None:
+def _attempt(
+    environ: Mapping[str, str], launchers: list[JobLauncher], given: object, *, alone: bool
+) -> int | None:
+    """Return the attempt's number; `alone` False: what torchrun counts is of one replica group."""
     for candidate in (given, environ.get("RANKSCOPE_JOB_ATTEMPT")):
         number = _whole(candidate)
         if number is not None:
             return number
     counts = {row.name: _restarts(environ, row) for row in launchers}
     requeues = counts.pop("slurm")
+    if not alone:
+        counts = {"torchft": 0}
     restarts = [count for count in counts.values() if count is not None]
     if requeues is None and not restarts:
         return None

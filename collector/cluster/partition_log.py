@@ -1,6 +1,7 @@
 """One partition of the shared log, for whoever owns it: read, replayed, and its decisions."""
 
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
@@ -171,17 +172,19 @@ class DecisionStream(InStream):
     """What evaluation of one partition decided under load. Only one owner at a time can write.
 
     Each write names the sequence that it follows, so that an owner which was replaced while it
-    slept cannot write any more.
+    slept cannot write any more. It has an id of its own too: JetStream looks at the sequence first
+    (2.15.1), so that what is sent again because its answer was lost is refused, as a stranger's is.
     """
 
     def __init__(self, connection: NatsConnection, partition: int) -> None:
         self._connection = connection
         self._subject = names.decisions(partition)
         self._last = 0
+        self._unanswered = ""
 
     def claim(self) -> None:
         """Shut out whoever owned the partition before."""
-        self._last = self._connection.call(self._newest(), _SECONDS)
+        self._last, _ = self._connection.call(self._newest(), _SECONDS)
         written = self.write([JournalEntry(PayloadKind.TIME, 0, b"")])
         if written.failure is not None:
             raise written.failure
@@ -190,17 +193,38 @@ class DecisionStream(InStream):
         """Write the entries after the newest that this owner has seen, or none."""
         for number, entry in enumerate(entries):
             packed, headers = messages.packed(entry.kind, entry.body, identity=False)
-            headers["Nats-Expected-Last-Subject-Sequence"] = str(self._last)
             try:
-                work = self._connection.js.publish(self._subject, packed, headers=dict(headers))
-                self._last = self._connection.call(work, _SECONDS).seq
+                self._find_unanswered()
+                self._publish(packed, headers)
             except (APIError, *ERRORS) as error:
                 return AppendOutcome(number, 0, LogUnavailableError(str(error)))
         return AppendOutcome(len(entries), 0)
 
+    def _publish(self, packed: bytes, headers: messages.Headers) -> None:
+        headers["Nats-Expected-Last-Subject-Sequence"] = str(self._last)
+        headers[messages.ID] = identity = uuid.uuid4().hex
+        try:
+            work = self._connection.js.publish(self._subject, packed, headers=dict(headers))
+            self._last = self._connection.call(work, _SECONDS).seq
+            self._unanswered = ""
+        except ERRORS:
+            self._unanswered = identity
+            if not self._find_unanswered():
+                raise
+
+    def _find_unanswered(self) -> bool:
+        """Tell whether a write that had no answer is the newest of all; go on after it if so."""
+        if not self._unanswered:
+            return False
+        sequence, identity = self._connection.call(self._newest(), _SECONDS)
+        if identity != self._unanswered:
+            return False  # it did not arrive, or not yet
+        self._last, self._unanswered = sequence, ""
+        return True
+
     def read(self, after: Offset | None) -> Iterator[tuple[JournalEntry, Offset]]:
         """Yield every decision that is kept."""
-        last = self._connection.call(self._newest(), _SECONDS)
+        last, _ = self._connection.call(self._newest(), _SECONDS)
         at_ns, sequence = messages.place(after)
         reader = StreamReader(
             self._connection, names.DECISIONS, after=sequence, subject=self._subject
@@ -217,12 +241,13 @@ class DecisionStream(InStream):
         del offset
         return True
 
-    async def _newest(self) -> int:
+    async def _newest(self) -> tuple[int, str]:
+        """Return the sequence and the id of the newest decision, 0 where there is none."""
         try:
             found = await self._connection.js.get_last_msg(names.DECISIONS, self._subject)
         except NotFoundError:
-            return 0
-        return int(found.seq or 0)
+            return 0, ""
+        return int(found.seq or 0), (found.headers or {}).get(messages.ID, "")
 
 
 def _nanoseconds(text: str) -> int:

@@ -15,7 +15,18 @@ budgets, devices, importing, patches, phases, step_record, timeline, weights.
 
 from collections.abc import Callable
 
-from . import backward, batches, calls, checkpoints, clipping, optimizers, replicas, scaling, shards
+from . import (
+    backward,
+    batches,
+    calls,
+    checkpoints,
+    clipping,
+    engines,
+    optimizers,
+    replicas,
+    scaling,
+    shards,
+)
 from .context import HookContext
 
 HOOKS: tuple[Callable[[HookContext], None], ...] = (
@@ -28,6 +39,7 @@ HOOKS: tuple[Callable[[HookContext], None], ...] = (
     calls.install,
     checkpoints.install,
     optimizers.install,
+    engines.install,
 )
 """In the order in which a step meets them."""
 

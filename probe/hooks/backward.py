@@ -67,6 +67,8 @@ def install(context: HookContext) -> None:
             if type(loss) is not tensor:
                 return None
         source, context.unscaled = context.unscaled, None
+        if context.given_loss is not None:
+            source, context.given_loss = context.given_loss, None
         value = loss if source is None else source
         if value.numel() == 1:
             if value.is_cpu:  # device.type == "cpu", four times as fast

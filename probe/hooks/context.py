@@ -11,6 +11,9 @@ from ..phases import PhaseReports
 from ..step_record import StepRecord
 from ..timeline import StepTimeline
 
+TAKES_OVER = 20
+"""Updates of another optimizer, or engine, in a row, without one of those that are the steps."""
+
 _WATCHED_STEPS = 50
 """After a value that was not finite, how many steps are checked whatever it costs."""
 
@@ -29,8 +32,9 @@ class HookContext:
     `torch` is the job's own module. `failures` counts what went wrong in a hook. `gradient_hook`
     is the one on a parameter; it calls `gradient_seen` in each backward pass, and is relied on for
     that while `gradient_hooked`. `traced_update`: a compiled update was made whose step is not yet
-    ended. What every step passes through asks `active` and `compiling` and
-    the references themselves: once a step every call finds cold caches and costs microseconds.
+    ended. `given_loss`: what an engine was given, before it divided and multiplied it. What every
+    step passes through asks `active` and `compiling` and the references themselves: once a step
+    every call finds cold caches and costs microseconds.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class HookContext:
         self.replica: Callable[[], Any] = _nothing
         self.in_backward = False
         self.unscaled: Any = None
+        self.given_loss: Any = None
         self.scaler: Callable[[], Any] | None = None
         self.updated = False
         self.traced_update = False

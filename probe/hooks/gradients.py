@@ -46,13 +46,16 @@ def check_norm(context: HookContext, optimizer: Any) -> None:
     context.norm_budget.spent(time.perf_counter() - began)
 
 
-def keep_norm(context: HookContext, norm: Any, grads: list[Any] | None = None) -> None:
+def keep_norm(
+    context: HookContext, norm: Any, grads: list[Any] | None = None, *, scope: str | None = None
+) -> None:
     """Keep a norm for this step; where it is not finite, count the elements that are not."""
     if not isinstance(norm, context.torch.Tensor):
         return
     if type(norm) is not context.torch.Tensor:
         return  # a distributed tensor: reading it would start a collective
-    scope = "global" if context.replicated else "" if context.distributed() else "local"
+    if scope is None:
+        scope = "global" if context.replicated else "" if context.distributed() else "local"
     if norm.device.type == "cpu":
         value = float(norm.detach().item())
         context.open.set("training.grad_norm", value, scope=scope)

@@ -15,10 +15,7 @@ from .. import weights
 from ..patches import UnsupportedLibraryError
 from ..step_record import StepState
 from . import gradients, scaling
-from .context import HookContext
-
-_TAKES_OVER = 20
-"""Updates of another optimizer in a row, without one of the step optimizer."""
+from .context import TAKES_OVER, HookContext
 
 
 def install(context: HookContext) -> None:
@@ -53,7 +50,7 @@ def install(context: HookContext) -> None:
             known = context.step_optimizer_reference()
             if known is not optimizer:
                 strangers += 1
-                if known is None or strangers > _TAKES_OVER:
+                if known is None or strangers > TAKES_OVER:
                     context.step_optimizer = known = optimizer
                     gradients.watch_local(context, optimizer)
             if known is optimizer:
@@ -87,7 +84,7 @@ def install(context: HookContext) -> None:
                 timeline.work_begins()
             elif not timeline.explicit:
                 context.traced_update = False
-                context.visible_updates = _TAKES_OVER
+                context.visible_updates = TAKES_OVER
                 context.steps.end_step()
         except Exception:  # noqa: BLE001  the edge of the job
             context.failed()

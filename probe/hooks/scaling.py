@@ -5,6 +5,7 @@ need the scale on the host) and `GradScaler.step` (a skipped update calls no opt
 optimizer hook marks the end of the step).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from ..patches import Function, UnsupportedLibraryError
@@ -16,14 +17,6 @@ def install(context: HookContext) -> None:
     scaler = getattr(getattr(context.torch, "amp", None), "GradScaler", None)
     if scaler is None:
         raise UnsupportedLibraryError("torch.amp.GradScaler is not there")
-
-    def unscaled(original: Function) -> Function:
-        def scale(self: Any, outputs: Any, *args: Any, **kwargs: Any) -> Any:
-            if not context.inactive() and type(outputs) is context.torch.Tensor:
-                context.unscaled = outputs
-            return original(self, outputs, *args, **kwargs)
-
-        return scale
 
     def skipped(original: Function) -> Function:
         def step(self: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -44,8 +37,22 @@ def install(context: HookContext) -> None:
 
         return step
 
-    context.patches.replace(scaler, "scale", unscaled)
+    context.patches.replace(scaler, "scale", unscaled(context))
     context.patches.replace(scaler, "step", skipped)
+
+
+def unscaled(context: HookContext) -> Callable[[Function], Function]:
+    """Return what keeps the loss that a method `scale` is given, for the backward pass to come."""
+
+    def kept(original: Function) -> Function:
+        def scale(self: Any, outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            if not context.inactive() and type(outputs) is context.torch.Tensor:
+                context.unscaled = outputs
+            return original(self, outputs, *args, **kwargs)
+
+        return scale
+
+    return kept
 
 
 def note_scale(context: HookContext, scaler: Any) -> None:

@@ -156,6 +156,15 @@ def test_the_loss_of_an_epochs_last_update_is_no_part_of_itself(run, listener, c
     assert [4.0] * 4 == listener.values("training.loss", scope="local")
 
 
+def test_a_loss_that_accelerate_leaves_to_deepspeed_is_not_multiplied(monkeypatch):
+    module = types.SimpleNamespace(
+        AcceleratorState=lambda: types.SimpleNamespace(distributed_type="DEEPSPEED"),
+        GradientState=lambda: types.SimpleNamespace(num_steps=4),
+    )
+    monkeypatch.setitem(sys.modules, "accelerate.state", module)
+    assert 1 == accelerate._micro_batches()
+
+
 @pytest.mark.long
 def test_each_class_is_the_librarys_own_in_whatever_order_they_are_imported(run):
     """Also after both Lightnings, whose callbacks are different classes."""

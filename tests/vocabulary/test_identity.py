@@ -87,6 +87,43 @@ def test_an_attempt_that_nobody_numbers_stays_open():
     assert identify({"RANKSCOPE_JOB_ATTEMPT": "second"}).attempt is None
 
 
+GROUP = {
+    "RANKSCOPE_JOB_ID": "run-7",
+    "REPLICA_GROUP_ID": "2",
+    "NUM_REPLICA_GROUPS": "3",
+    "RANK": "1",
+    "LOCAL_RANK": "1",
+    "WORLD_SIZE": "4",
+    "TORCHELASTIC_RESTART_COUNT": "5",
+}
+
+
+def test_replica_groups_of_a_named_job_are_one_world_and_restart_alone():
+    """One torchrun a group (torchft 0.2.0): each has a rank 0, and counts its own restarts."""
+    found = identify(GROUP)
+    assert ("run-7", 0, 9, 1, 12) == (
+        found.job,
+        found.attempt,
+        found.rank,
+        found.local_rank,
+        found.world_size,
+    )
+    assert {"rank", "world_size"} <= found.given, "the group's own process group has no say"
+
+
+def test_replica_groups_whose_number_nobody_tells_are_as_many_as_are_known():
+    assert 12 == identify({**GROUP, "NUM_REPLICA_GROUPS": ""}).world_size
+
+
+def test_a_replica_group_whose_job_nobody_named_is_a_world_of_its_own():
+    found = identify({**GROUP, "RANKSCOPE_JOB_ID": "", "TORCHELASTIC_RUN_ID": "group-2"})
+    assert ("group-2", 5, 1, 4) == (found.job, found.attempt, found.rank, found.world_size)
+
+
+def test_a_rank_that_the_caller_gives_counts_over_replica_groups_already():
+    assert 9 == identify(GROUP, rank=9, world_size=12).rank
+
+
 def test_what_the_caller_says_goes_before_every_variable():
     environ, _expected = LAUNCHED["torchrun"]
     who = identify(environ, job="a", attempt=5, rank=1, local_rank=0, world_size=4)

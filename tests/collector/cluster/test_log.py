@@ -116,6 +116,34 @@ def test_only_the_newest_owner_of_a_partition_records_decisions(connection):
     assert kinds.count(PayloadKind.SKIPPED) == 2
 
 
+@pytest.mark.parametrize("found", ["at once", "at the next"])
+def test_a_decision_whose_answer_was_lost_does_not_shut_its_owner_out(
+    connection, monkeypatch, found
+):
+    """JetStream refuses it when it is sent again, before it looks for the same id (2.15.1)."""
+    one = DecisionStream(connection, 0)
+    one.claim()
+    publish, newest = connection.js.publish, DecisionStream._newest
+
+    async def unanswered(*args, **kwargs):
+        await publish(*args, **kwargs)
+        raise TimeoutError
+
+    async def away(_self):
+        raise TimeoutError
+
+    with monkeypatch.context() as lost:
+        lost.setattr(connection.js, "publish", unanswered)
+        if found == "at the next":
+            lost.setattr(DecisionStream, "_newest", away)
+        first = one.write([JournalEntry(PayloadKind.SKIPPED, 0, b"1")]).entries
+    assert newest is DecisionStream._newest
+    assert first == (1 if found == "at once" else 0)
+    assert one.write([JournalEntry(PayloadKind.SKIPPED, 0, b"2")]).entries == 1
+    bodies = [entry.body for entry, _ in one.read(None) if entry.kind is PayloadKind.SKIPPED]
+    assert bodies == [b"1", b"2"]
+
+
 def test_more_decisions_than_one_batch_are_all_read(connection):
     one = DecisionStream(connection, 0)
     one.claim()
