@@ -8,6 +8,7 @@ most points, the median over its ranks, and no values that are not finite (nonfi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -27,6 +28,9 @@ MANY_RANKS = 4
 
 MOST_SIZE = 1e30
 """No loss or norm of numbers in single precision comes near; what is beyond is no value."""
+
+FEW_ROWS = 8
+"""Windows of a trailing median that are copied sooner than looked at where they are."""
 
 MOST_POINTS = 1024
 """Points that the memory of an attempt holds; a run of any length is thinned to so many."""
@@ -92,7 +96,7 @@ def curve(
     With the memory of the curve only steps that changed are computed.
     """
     best = NOTHING
-    for name in (f"{metric}|global", metric, f"{metric}|local"):
+    for name in planes_of(metric):
         plane = steps.planes.get(name)
         if plane is None or not plane.size:
             continue
@@ -102,11 +106,17 @@ def curve(
     return best
 
 
+@cache
+def planes_of(metric: str) -> tuple[str, str, str]:
+    """Return the planes that a curve of a metric may be made of, the best first."""
+    return f"{metric}|global", metric, f"{metric}|local"
+
+
 def _points(steps: StepValues, name: str, ranks: Ints, memory: CurveMemory | None) -> JobCurve:
     plane = steps.planes[name]
-    rows = np.flatnonzero(np.isfinite(plane[:, -4:]).any(axis=1))
+    rows = np.logical_or.reduce(np.isfinite(plane[:, -4:]), axis=1).nonzero()[0]
     if not len(rows):
-        rows = np.flatnonzero(np.isfinite(plane).any(axis=1))
+        rows = np.logical_or.reduce(np.isfinite(plane), axis=1).nonzero()[0]
     if not len(rows):
         return NOTHING
     if len(rows) > MOST_RANKS:
@@ -114,7 +124,7 @@ def _points(steps: StepValues, name: str, ranks: Ints, memory: CurveMemory | Non
         rows = rows[np.linspace(0, len(rows) - 1, MOST_RANKS).astype(np.int64)]
     value = _over_ranks(steps, name, rows, memory)
     ends = compute_time.step_ends(steps)
-    known = np.flatnonzero(np.isfinite(value) & (np.abs(value) < MOST_SIZE) & np.isfinite(ends))
+    known = ((np.abs(value) < MOST_SIZE) & np.isfinite(ends)).nonzero()[0]
     reduced = name.endswith("|global") or len(rows) >= MANY_RANKS
     return JobCurve(steps.index[known], value[known], ends[known], name, reduced)
 
@@ -138,8 +148,8 @@ def _over_ranks(steps: StepValues, name: str, rows: Ints, memory: CurveMemory | 
     value = np.full(len(steps.index), np.nan)
     fresh = np.ones(len(value), np.bool_)
     held = memory.over_ranks.get(name)
-    if held is not None and np.array_equal(held.rows, rows):
-        place = np.minimum(np.searchsorted(held.index, steps.index), len(held.index) - 1)
+    if held is not None and len(held.rows) == len(rows) and (held.rows == rows).all():
+        place = np.minimum(held.index.searchsorted(steps.index), len(held.index) - 1)
         same = (held.index[place] == steps.index) & (held.version[place] == version)
         value[same], fresh = held.value[place[same]], ~same
     if fresh.any():
@@ -228,7 +238,13 @@ def trailing_median(values: Floats, count: int, memory: CurveMemory | None = Non
         level[:same] = held.level[:same]
         first = max(same, count)
     if len(values) > first:
-        level[first:] = medians.of_rows(sliding_window_view(values[first - count : -1], count))
+        # A view of so few rows costs more than they do.
+        few = len(values) - first <= FEW_ROWS
+        level[first:] = medians.of_rows(
+            np.array([values[end - count : end] for end in range(first, len(values))])
+            if few
+            else sliding_window_view(values[first - count : -1], count)
+        )
     if memory is not None:
         memory.levels[count] = CurveLevel(values, level)
     return level

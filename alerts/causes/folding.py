@@ -226,7 +226,7 @@ def _apart(first: Entity, places: Sequence[Entity]) -> tuple[Entity, ...]:
     A device beside the host that it is part of is no place of its own.
     """
     found = [first]
-    for place in places:
+    for place in dict.fromkeys(places):  # candidates name the same ones again and again
         if not any(place == held or overlap(place, held) for held in found):
             found.append(place)
     return tuple(found[1:])

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -39,6 +39,33 @@ class DetectorAnswer:
     """The state of what a detector of steps looks at; None where that is not known."""
 
 
+@dataclass(frozen=True, slots=True)
+class _DetectorTurn:
+    """A detector and what its class says of when it is asked: read once, not at each evaluation."""
+
+    detector: Detector
+    name: str
+    cadence: float
+    of_steps: bool
+    waits: bool
+    """Time alone may change its answer."""
+    grace: float
+    """By how much more than its cadence it waits for a report."""
+
+    @classmethod
+    def of(cls, detector: Detector) -> "_DetectorTurn":
+        """Return what a detector says."""
+        cadence = detector.cadence_seconds
+        return cls(
+            detector,
+            detector.name,
+            cadence,
+            getattr(detector, "of_steps", False),  # a site's own detector need not say it
+            type(detector).next_due is not Detector.next_due,
+            GRACE * cadence if cadence >= SLOW_SECONDS else 0.0,
+        )
+
+
 class DetectorRunner:
     """The detectors in use. All of it can be pickled but the detectors: see `resume`."""
 
@@ -46,10 +73,12 @@ class DetectorRunner:
         self.selection = selection
         self.failures: dict[str, int] = {}
         """How often each detector failed."""
+        self._turns: dict[int, tuple[Sequence[Detector], tuple[_DetectorTurn, ...]]] = {}
+        """By the identity of what the selection returns: a site's detector need not be hashable."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a snapshot keeps: of the detectors only which they were."""
-        return {**vars(self), "selection": self.selection.description}
+        return {**vars(self), "selection": self.selection.description, "_turns": {}}
 
     def resume(self, started: "DetectorRunner") -> bool:
         """Go on with the detectors that this process started with; True: they are the same."""
@@ -70,56 +99,65 @@ class DetectorRunner:
         and where time alone may have changed its answer.
         """
         findings: list[Finding] = []
-        state = None if held is None else _state(window)
-        for detector in self.selection.of(window.job, window.cluster):
-            asked = None if held is None else held.get(detector.name)
-            if (
-                asked is not None
-                and window.now < asked.due
-                and (not changed or window.now < asked.again)
-            ):
+        now, state = window.now, None if held is None else _state(window)
+        for turn in self._turns_of(window):
+            asked = None if held is None else held.get(turn.name)
+            if asked is not None and now < asked.due and (not changed or now < asked.again):
                 if asked.found:
                     findings += asked.found
                 if changed and asked.latest < asked.due:
                     asked.due = asked.latest
                 continue
-            # A site's own detector need not say it.
-            of = state if getattr(detector, "of_steps", False) else None
-            try:
-                same = of is not None and asked is not None and not asked.found and asked.of == of
-                found = () if same else claims.marked(window, detector.evaluate(window))
-            except Exception as error:  # noqa: BLE001  the edge of one detector
-                self._failed(detector, window, error)
-                if held is not None:
-                    held.pop(detector.name, None)
+            of = state if turn.of_steps else None
+            found: tuple[Finding, ...] = ()
+            if of is None or asked is None or asked.found or asked.of != of:
+                try:
+                    if seen := turn.detector.evaluate(window):
+                        found = claims.marked(window, seen)
+                except Exception as error:  # noqa: BLE001  the edge of one detector
+                    self._failed(turn.detector, window, error)
+                    if held is not None:
+                        held.pop(turn.name, None)
+                    continue
+                findings += found
+            if held is None:
                 continue
-            findings += found
-            if held is not None:
-                again = window.now + detector.cadence_seconds
-                if asked is None:
-                    again += _apart(window, detector)
-                held[detector.name] = DetectorAnswer(
-                    window.now, found, again, latest=again + _grace(detector), of=of
-                )
+            again = now + turn.cadence
+            if asked is None:
+                again += _apart(window, turn.detector)
+                held[turn.name] = DetectorAnswer(now, found, again, again + turn.grace, of=of)
+            else:
+                asked.at, asked.found, asked.of = now, found, of
+                asked.again, asked.latest, asked.due = again, again + turn.grace, math.inf
         return tuple(findings)
 
     def next_due(self, window: JobWindow, held: Mapping[str, DetectorAnswer]) -> float:
         """Return when time alone could change what detectors find in a window just looked at."""
         now, due = window.now, math.inf
-        for detector in self.selection.of(window.job, window.cluster):
-            asked = held.get(detector.name)
-            if asked is None or asked.at < now:
-                due = min(due, now + 1.0 if asked is None else asked.due)
+        for turn in self._turns_of(window):
+            asked = held.get(turn.name)
+            if asked is None:
+                due = min(due, now + 1.0)
                 continue
-            if type(detector).next_due is Detector.next_due:
-                continue  # time alone never changes its answer
-            try:
-                asked.due = min(detector.next_due(window), claims.due(window, asked.found))
-            except Exception as error:  # noqa: BLE001  the edge of one detector
-                self._failed(detector, window, error)
-                asked.due = now + 1.0
+            if turn.waits and asked.at >= now:
+                try:
+                    asked.due = turn.detector.next_due(window)
+                    if asked.found:
+                        asked.due = min(asked.due, claims.due(window, asked.found))
+                except Exception as error:  # noqa: BLE001  the edge of one detector
+                    self._failed(turn.detector, window, error)
+                    asked.due = now + 1.0
             due = min(due, asked.due)
         return due
+
+    def _turns_of(self, window: JobWindow) -> tuple[_DetectorTurn, ...]:
+        """Return the detectors of a job in their order."""
+        detectors = self.selection.of(window.job, window.cluster)
+        held = self._turns.get(id(detectors))
+        if held is None or held[0] is not detectors:
+            held = detectors, tuple(map(_DetectorTurn.of, detectors))
+            self._turns[id(detectors)] = held
+        return held[1]
 
     def _failed(self, detector: Detector, window: JobWindow, error: Exception) -> None:
         """Count a defect of a detector, and log its first; the others go on."""
@@ -146,8 +184,3 @@ def _state(window: JobWindow) -> tuple[Any, ...] | None:
     if steps is None or learnt is None or window.placed is None:
         return None
     return (steps, learnt.frozen, window.placed.version, window.events)
-
-
-def _grace(detector: Detector) -> float:
-    """Return by how much more than its cadence a detector waits for a report."""
-    return GRACE * detector.cadence_seconds if detector.cadence_seconds >= SLOW_SECONDS else 0.0

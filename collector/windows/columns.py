@@ -100,6 +100,9 @@ class StepMatrices:
         known = self.index[self.here]
         newest = known[-1] if self.used else -1
         fresh = index[index > newest] if self.used else index
+        if len(fresh) == 1 == len(index):  # as mostly: the next step
+            self._extend(fresh)
+            return index, np.array([self.start + self.used - 1])
         if len(fresh):
             self._extend(fresh)
             known = self.index[self.here]
@@ -121,8 +124,8 @@ class StepMatrices:
         fresh: Flags = new
         return fresh
 
-    def write(self, plane: int, rows: Ints, columns: Ints, value: Floats) -> None:
-        """Write values of one plane, all [points]."""
+    def write(self, plane: int, rows: Ints | slice, columns: Ints | int, value: Floats) -> None:
+        """Write values of one plane, all [points]; rows may be a slice where the column is one."""
         self.planes[plane][columns, rows] = value
         self.dirty[columns] = True
 
@@ -242,4 +245,4 @@ class StepMatrices:
         return new
 
     def _limit(self) -> int:
-        return int(np.clip(CELLS // max(self.height, 1), FEWEST_COLUMNS, MOST_COLUMNS))
+        return min(max(CELLS // max(self.height, 1), FEWEST_COLUMNS), MOST_COLUMNS)

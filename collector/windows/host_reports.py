@@ -140,6 +140,9 @@ class JobReports:
 
     def _of(self, name: str, rows: NDArray[np.int64]) -> Floats:
         held: Floats = getattr(self._times, name)
+        known = rows >= 0
+        if np.count_nonzero(known) == len(rows):  # as mostly
+            return held[rows]
         found = np.full(len(rows), _UNREPORTED[name])
-        found[rows >= 0] = held[rows[rows >= 0]]
+        found[known] = held[rows[known]]
         return found

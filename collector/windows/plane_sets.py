@@ -7,9 +7,13 @@ from numpy.typing import NDArray
 
 from ...detectors.window import Floats, Ints
 from .planes import MetricPlane
+from .slot_times import SlotMoments
+from .write_orders import KeptOrders, WriteOrder
 
 FEW_PARTS = 4
 """Fewer batches than these cost less one after the other than together."""
+
+_NONE: Ints = np.zeros(0, np.int64)
 
 
 class PlaneSet:
@@ -20,6 +24,7 @@ class PlaneSet:
         self.numbers: dict[str, int] = {}
         self.rows = 0
         self.version = 0
+        self.orders = KeptOrders(WriteOrder)
 
     @property
     def nbytes(self) -> int:
@@ -64,69 +69,48 @@ class PlaneSet:
 
         part: the number of the batch, ascending; None where there is one.
         """
+        begins = _NONE
         if part is not None and part[0] != part[-1]:
-            begins = np.flatnonzero(part[1:] != part[:-1]) + 1
-            if len(begins) >= FEW_PARTS:
-                self._append_parts(planes, rows, at, value, part)
+            begins = (part[1:] != part[:-1]).nonzero()[0] + 1
+            if len(begins) < FEW_PARTS:
+                for begin, end in pairwise([0, *begins.tolist(), len(planes)]):
+                    here = slice(begin, end)
+                    self.append(planes[here], rows[here], at[here], value[here])
                 return
-            for begin, end in pairwise([0, *begins.tolist(), len(planes)]):
-                here = slice(begin, end)
-                self.append(planes[here], rows[here], at[here], value[here])
+        order = self.orders.of(planes, rows, begins, self.rows)
+        if order.order is not None:
+            at, value = at[order.order], value[order.order]
+            part = None if part is None else part[order.order]
+        # What a host reads, it reads at one time, and hosts mostly report the same whole second.
+        one = at.item(0)
+        if np.count_nonzero(at == one) == len(at):
+            self._append_one_time(order, one, value)
             return
-        if (planes[1:] < planes[:-1]).any():
-            # 16 bits make it a radix sort.
-            order = np.argsort(planes.astype(np.int16), kind="stable")
-            planes, rows, at, value = planes[order], rows[order], at[order], value[order]
-        edges = _edges(planes)
-        # What a host reads, it reads at one time.
-        one = float(at[0])
-        if bool((at == one).all()):
-            self._append_one_time(edges, planes, rows, one, value)
-            return
-        for begin, end in pairwise(edges):
-            plane, here = self.planes[planes[begin]], slice(begin, end)
-            plane.write(rows[here], at[here], value[here])
+        for number, begin, end, _, _, _ in order.writes:
+            plane, here = self.planes[number], slice(begin, end)
+            if part is None:
+                plane.write(order.rows[here], at[here], value[here])
+            else:
+                plane.write_parts(order.rows[here], at[here], value[here], part[here])
 
-    def _append_one_time(
-        self, edges: list[int], planes: Ints, rows: Ints, at: float, value: Floats
-    ) -> None:
-        """Write readings of one time, by plane; `edges`: where each plane's readings begin."""
-        # Rows of a host mostly follow one another: then no step grows by anything but one.
-        jumps = np.zeros(len(rows), np.int64)
-        np.cumsum(rows[1:] - rows[:-1] != 1, out=jumps[1:])
-        begins, ends = edges[:-1], np.array(edges[1:])
-        follow = (jumps[begins] == jumps[ends - 1]).tolist()
-        firsts, held = rows[begins].tolist(), planes[begins].tolist()
-        alone = value[begins].tolist()
-        for begin, end, number, first, slices, one in zip(
-            begins, edges[1:], held, firsts, follow, alone, strict=True
-        ):
+    def _append_one_time(self, order: WriteOrder, at: float, value: Floats) -> None:
+        """Write readings of one time, in the order by planes."""
+        moments, planes = SlotMoments(at), self.planes
+        for number, begin, end, first, rows, parts in order.writes:
+            plane = planes[number]
             if end - begin == 1:
-                self.planes[number].write_one(first, at, one)
+                plane.write_one(first, at, value.item(begin), moments)
                 continue
-            here = slice(first, first + end - begin) if slices else rows[begin:end]
-            self.planes[number].write_at(here, at, value[begin:end])
-
-    def _append_parts(
-        self, planes: Ints, rows: Ints, at: Floats, value: Floats, part: Ints
-    ) -> None:
-        """Write readings of many batches, together where that makes no difference."""
-        if (planes[1:] < planes[:-1]).any():
-            order = np.argsort(planes.astype(np.int16), kind="stable")
-            planes, rows, at, value = planes[order], rows[order], at[order], value[order]
-            part = part[order]
-        for begin, end in pairwise(_edges(planes)):
-            here = slice(begin, end)
-            plane = self.planes[planes[begin]]
-            plane.write_parts(rows[here], at[here], value[here], part[here])
+            values = value[begin:end]
+            if len(parts) == 2:
+                plane.write_at(rows, at, values, moments)
+            elif not plane.write_at_once(rows, order.rows[parts[:-1]], at, values, moments):
+                for one, other in pairwise(parts):
+                    here = slice(one, other)
+                    plane.write(order.rows[here], np.full(other - one, at), value[here])
 
     def clear(self, rows: Ints) -> None:
         """Empty rows that others will use."""
         for plane in self.planes:
             plane.clear(rows)
         self.version += 1
-
-
-def _edges(planes: Ints) -> list[int]:
-    """Return where the readings of each plane begin, and where the last ones end."""
-    return [0, *(np.flatnonzero(planes[1:] != planes[:-1]) + 1).tolist(), len(planes)]

@@ -8,7 +8,8 @@ import numpy as np
 from ...detectors.window import Floats, Ints
 from .plane_data import CELLS_AT_ONCE, FIRST_SLOTS, THIN_SECONDS, THIN_SLOTS, PlaneData
 from .reporting_interval import INTERVALS, ReportingInterval
-from .slot_times import PARTS, part_of
+from .slot_times import PARTS, SlotMoments
+from .write_orders import edges
 
 FINE_SECONDS = 900.0
 """How far back single readings are kept."""
@@ -37,6 +38,8 @@ class MetricPlane(PlaneData):
         """Of a counter: no two readings that are later than this differ in one row."""
         self._based_at = -math.inf
         self._reporting = ReportingInterval()
+        self._usual_gap = math.inf
+        """A longer time between two readings says nothing new of the reporting interval."""
 
     def write(self, rows: Ints, at: Floats, value: Floats) -> None:
         """Write readings, all [points], in any order; of two in one slot the newer stays."""
@@ -60,10 +63,17 @@ class MetricPlane(PlaneData):
 
         part: [points], the number of the batch, ascending.
         """
-        edges = [0, *(np.flatnonzero(part[1:] != part[:-1]) + 1).tolist(), len(part)]
+        parts = edges(part)
+        if len(parts) == 2:
+            self.write(rows, at, value)
+            return
         first, last = float(at.min()), float(at.max())
-        if not self._together(edges, rows, at, first, last):
-            for begin, end in pairwise(edges):
+        if first == last:
+            places = np.array(parts[:-1])
+        else:
+            places = np.array([b + int(at[b:e].argmin()) for b, e in pairwise(parts)])
+        if not self._together(rows[places], at[places], first, last):
+            for begin, end in pairwise(parts):
                 self.write(rows[begin:end], at[begin:end], value[begin:end])
             return
         if first == last:
@@ -74,27 +84,33 @@ class MetricPlane(PlaneData):
             rows, at, value = rows[order], at[order], value[order]
         self._write_sorted(rows, at, value)
 
-    def _together(
-        self, edges: list[int], rows: Ints, at: Floats, first: float, last: float
+    def write_at_once(
+        self, rows: Ints | slice, firsts: Ints, at: float, value: Floats, moments: SlotMoments
     ) -> bool:
+        """Write readings of some batches at one time, as `write_parts` does; False: not written.
+
+        firsts: the rows at which the batches begin. Nothing is written where it makes a difference
+        that they are written together.
+        """
+        if not self._together(firsts, at, at, at):
+            return False
+        self._write_one_time(rows, at, value, moments)
+        return True
+
+    def _together(self, firsts: Ints, at: Floats | float, first: float, last: float) -> bool:
         """Tell whether it makes no difference to write some batches together.
 
         Not while the reporting interval is learnt, and not where a slot of the thinned tier ends
-        or counters are rebased between two of them.
+        or counters are rebased between two of them. firsts, at: [batches], the row and the time of
+        the first reading of each; first, last: times of all readings.
         """
-        if len(edges) == 2 or not self._reporting.known:
+        if not self._reporting.known or last - self._based_at > REBASE_SECONDS:
             return False
-        begins = (math.floor(when / self.interval) * self.interval for when in (first, last))
-        if len({begin // THIN_SECONDS for begin in begins}) > 1:
-            return False
-        if last - self._based_at > REBASE_SECONDS:
-            return False
-        if first == last:
-            places = edges[:-1]
-        else:
-            places = [begin + int(at[begin:end].argmin()) for begin, end in pairwise(edges)]
-        gaps = at[places] - self.last_at[rows[places]]
-        return self._reporting.settled(gaps, self.interval)
+        if first != last:
+            begins = (math.floor(when / self.interval) * self.interval for when in (first, last))
+            if len({begin // THIN_SECONDS for begin in begins}) > 1:
+                return False
+        return self._reporting.settled(at - self.last_at[firsts], self.interval)
 
     def _write_sorted(self, rows: Ints, at: Floats, value: Floats) -> None:
         self.version += 1
@@ -126,19 +142,24 @@ class MetricPlane(PlaneData):
         if len(at):
             self.newest_at = max(self.newest_at, float(at[-1]))
 
-    def write_at(self, rows: Ints | slice, at: float, value: Floats) -> None:
+    def write_at(
+        self, rows: Ints | slice, at: float, value: Floats, moments: SlotMoments | None = None
+    ) -> None:
         """Write readings of one time, as `write` does; rows that follow one another as a slice."""
         self._follow(at, rows.start if isinstance(rows, slice) else int(rows[0]))
-        self._write_one_time(rows, at, value)
+        self._write_one_time(rows, at, value, moments)
 
-    def write_one(self, row: int, at: float, value: float) -> None:
+    def write_one(
+        self, row: int, at: float, value: float, moments: SlotMoments | None = None
+    ) -> None:
         """Write one reading, as `write` does: most of what is written is what a host shows once.
 
         Number by number, for arrays of one cost several times as much.
         """
-        self._follow(at, row)
+        if not at - self.last_at.item(row) > self._usual_gap:
+            self._follow(at, row)
         self.version += 1
-        tick = math.floor(at / self.interval)
+        tick, part = (SlotMoments(at) if moments is None else moments)[self.interval]
         if tick > self.newest:
             self._advance(tick)
         kept, before = value, self.last_value.item(row)
@@ -152,7 +173,7 @@ class MetricPlane(PlaneData):
         if tick > self.newest - len(self.used):
             slot = tick % len(self.used)
             self.value[slot, row] = kept
-            self.part[slot, row] = part_of(at, tick, self.interval)
+            self.part[slot, row] = part
             self.used[slot] = True
         else:
             self.late += 1
@@ -167,15 +188,17 @@ class MetricPlane(PlaneData):
     def _follow(self, at: float, row: int) -> None:
         """Adapt the slots to the reporting interval before a reading of a row is written."""
         gap = at - self.last_at.item(row)
-        if not self._reporting.usual(gap, self.interval):
+        if not gap > self._usual_gap:
             self._learn(gap)
             if not self._reporting.known:
                 self._stretch(at, at)
 
-    def _write_one_time(self, rows: Ints | slice, at: float, value: Floats) -> None:
+    def _write_one_time(
+        self, rows: Ints | slice, at: float, value: Floats, moments: SlotMoments | None = None
+    ) -> None:
         # Most of what a window costs to fill is here: a few operations on few values each.
         self.version += 1
-        tick = math.floor(at / self.interval)
+        tick, part = (SlotMoments(at) if moments is None else moments)[self.interval]
         if tick > self.newest:
             self._advance(tick)
         kept = value
@@ -191,7 +214,7 @@ class MetricPlane(PlaneData):
         if tick > self.newest - len(self.used):
             slot = tick % len(self.used)
             self.value[slot, rows] = kept
-            self.part[slot, rows] = part_of(at, tick, self.interval)
+            self.part[slot, rows] = part
             self.used[slot] = True
         else:
             self.late += len(value)
@@ -288,6 +311,7 @@ class MetricPlane(PlaneData):
     def _learn(self, gap: float) -> None:
         """Adapt the slots to the reporting interval."""
         interval = self._reporting.learn(gap, self.interval)
+        self._usual_gap = self._reporting.usual_gap(interval or self.interval)
         if interval is None:
             return
         planned = FINE_BYTES // (BYTES_A_READING * PLANES_PLANNED * max(len(self.last_at), 1))

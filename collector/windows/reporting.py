@@ -33,7 +33,7 @@ class HostReports:
         if hosts[0] == hosts[-1] and (hosts == hosts[0]).all():
             host = int(hosts[0])
             if len(several) == 1:
-                return self.of_host(host, several[0], at, now)
+                return self.of_host(host, several[0], at, now)[0]
             freed = at
             for owner in several:  # the node first: its clock is that of its jobs
                 mine = owners == owner
@@ -60,10 +60,16 @@ class HostReports:
         freed[order] -= np.repeat(offsets, ends - edges)
         return freed
 
-    def of_host(self, host: int, owner: int, at: Floats, now: float) -> Floats:
-        """Do what `reported` does for points of one host and one owner."""
-        offset = self._offset(host, owner, _middle(at), now)
-        return at - offset if offset else at
+    def of_host(self, host: int, owner: int, at: Floats, now: float) -> tuple[Floats, float, float]:
+        """Do what `reported` does for points of one host and one owner; and first and last of them.
+
+        A host mostly reports what it read at one time.
+        """
+        first, last = float(np.minimum.reduce(at)), float(np.maximum.reduce(at))
+        offset = self._offset(host, owner, first if first == last else _middle(at), now)
+        if offset:
+            return at - offset, first - offset, last - offset
+        return at, first, last
 
     def scraped(
         self, hosts: NDArray[np.int32], owners: NDArray[np.int32], at: Floats, now: float

@@ -23,12 +23,19 @@ class ReportingInterval:
 
     def settled(self, gaps: Floats, interval: float) -> bool:
         """Tell whether it is known, and none of these gaps could make it another."""
+        if not self.known or self._gaps:
+            return False
+        if np.minimum.reduce(gaps) > 0.6 * interval:  # as mostly
+            return True
         shorter = (gaps > _SHORTEST_GAP) & (gaps <= 0.6 * interval)
-        return self.known and not self._gaps and not shorter.any()
+        return not np.count_nonzero(shorter)
 
-    def usual(self, gap: float, interval: float) -> bool:
-        """Tell whether the seconds between two readings say nothing new of the interval in use."""
-        return self.known and not self._gaps and gap > 0.6 * interval
+    def usual_gap(self, interval: float) -> float:
+        """Return the seconds between two readings beyond which they say nothing new of it.
+
+        inf while it is learnt. `interval` is the one in use.
+        """
+        return 0.6 * interval if self.known and not self._gaps else np.inf
 
     def learn(self, gap: float, interval: float) -> float | None:
         """Take the seconds between two readings; return a new interval where it is another.

@@ -3,6 +3,7 @@
 What a host reads at one time lies in the same slots of many planes, with the same part of a slot.
 """
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +23,19 @@ MOST_SHARED = 4096
 def part_of(at: float, tick: int, interval: float) -> int:
     """Return how a time within a slot is kept: 0 is no reading."""
     return round((at / interval - tick) * PARTS) + 1
+
+
+class SlotMoments(dict[float, tuple[int, int]]):
+    """One time in slots: by how long these are, its slot and how it is kept there (`part_of`)."""
+
+    def __init__(self, at: float) -> None:
+        super().__init__()
+        self._at = at
+
+    def __missing__(self, interval: float) -> tuple[int, int]:
+        tick = math.floor(self._at / interval)
+        found = self[interval] = tick, part_of(self._at, tick, interval)
+        return found
 
 
 def times(

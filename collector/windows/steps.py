@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from ...detectors.window import Floats, Ints, StepValues
 from .arrivals import StepArrivals
 from .columns import StepMatrices
+from .step_orders import StepOrder
+from .write_orders import KeptOrders, by_planes, edges
 
 MOST_AHEAD = 1e6
 """Steps that a rank may be ahead of all others at once; a step index beyond it is a mistake."""
@@ -86,6 +88,7 @@ class StepGrid:
         """[rows], no point that waits, or has waited, is later."""
         self._rolled_back = False
         """Steps were undone since what waits was last looked through."""
+        self._orders = KeptOrders(StepOrder)
 
     @property
     def used(self) -> int:
@@ -152,8 +155,7 @@ class StepGrid:
         if self._reports_steps and not steps.any():
             self.append(planes, rows, at, value, now)
             return
-        edges = [0, *(np.flatnonzero(part[1:] != part[:-1]) + 1).tolist(), len(part)]
-        for begin, end in pairwise(edges):
+        for begin, end in pairwise(edges(part)):
             one = slice(begin, end)
             self.append(planes[one], rows[one], at[one], value[one], now[one])
 
@@ -165,16 +167,20 @@ class StepGrid:
             return
         now = np.broadcast_to(now, rows.shape)
         self.last_received[rows] = now
-        if not np.isfinite(value).all():  # NaN in the grid means that nobody reported
+        if np.count_nonzero(np.isfinite(value)) < len(value):
+            # NaN in the grid means that nobody reported.
             infinite = np.where(np.isinf(value), np.inf, value)
             value = np.where(np.isnan(value), REPORTED_NAN, infinite)
-        step_plane = self.columns.plane_ids.get(self.STEP, -1)
-        steps = planes == step_plane
-        if steps.any():
+        ends = self.columns.plane_ids.get(self.STEP, -1)
+        order = self._orders.of(planes, rows, ends, self.columns.height)
+        steps, others = order.steps, order.others
+        if len(steps):
             self._reports_steps = True
             ended = self._end_steps(rows[steps], at[steps], value[steps], float(now[-1]))
-            others = ~steps
-            self._place(planes[others], rows[others], at[others], value[others], now[others], ended)
+            if not self._place_alike(order, at, value, ended):
+                self._place(
+                    planes[others], rows[others], at[others], value[others], now[others], ended
+                )
             self._retry(ended, float(now[-1]))
         else:
             self._place(planes, rows, at, value, now, None)
@@ -194,36 +200,71 @@ class StepGrid:
         return StepValues(columns.index[here], columns.at[here, :height].T, planes)
 
     def _end_steps(self, rows: Ints, at: Floats, steps: Floats, now: float) -> _Ended | None:
-        sane = np.isfinite(steps) & (np.abs(steps) < 2**53)
-        if self.used:
-            # One rank's absurd index must not become the newest column of everybody.
-            sane &= steps < self.columns.newest + MOST_AHEAD
-            self.late += int((~sane).sum())
-        rows, at, index = rows[sane], at[sane], steps[sane].astype(np.int64)
-        if not len(rows):
-            return None
+        # One rank's absurd index must not become the newest column of everybody.
+        most = min(2.0**53, self.columns.newest + MOST_AHEAD) if self.used else 2.0**53
+        sane = (steps > -(2.0**53)) & (steps < most)
+        if np.count_nonzero(sane) < len(sane):
+            if self.used:
+                self.late += int((~sane).sum())
+            rows, at, steps = rows[sane], at[sane], steps[sane]
+            if not len(rows):
+                return None
+        index, last_at = steps.astype(np.int64), self.last_at[rows]
         # A rank whose step index falls while its time goes on was rolled back: what it had reported
         # of later steps is undone.
-        back = (index < self.last_index[rows]) & (at > self.last_at[rows])
-        if back.any():
+        back = (index < self.last_index[rows]) & (at > last_at)
+        if np.count_nonzero(back):
             for row in np.unique(rows[back]):
                 self.columns.undo(int(row), int(index[back & (rows == row)].min()))
             self.columns.shrink()
             self._rolled_back = True
             self.began_again[rows[back]] = at[back]
         newest = self.columns.newest
-        known, column_of = self.columns.of(np.unique(index))
-        self.arrivals.take(int((known > newest).sum()), now)
-        column = column_of[np.searchsorted(known, index)]
+        first = index[:1]
+        if np.count_nonzero(index == first) == len(index):  # as mostly: one step
+            known, column_of = self.columns.of(first)
+            column = np.full(len(index), column_of.item(0))
+        else:
+            known, column_of = self.columns.of(np.unique(index))
+            column = column_of[np.searchsorted(known, index)]
+        self.arrivals.take(int(np.count_nonzero(known > newest)), now)
         kept = column >= 0
-        self.late += int((~kept).sum())
-        rows, column, at, index = rows[kept], column[kept], at[kept], index[kept]
+        if np.count_nonzero(kept) < len(kept):
+            self.late += int((~kept).sum())
+            rows, column, at, index = rows[kept], column[kept], at[kept], index[kept]
+            last_at = last_at[kept]
         new = self.columns.end(rows, column, at)
         # A step whose end is reported again (a gauge that is scraped repeats itself) ended once.
-        newer = new & (at >= self.last_at[rows])
-        ordered = np.flatnonzero(newer)[np.argsort(at[newer], kind="stable")]
+        newer = (new & (at >= last_at)).nonzero()[0]
+        ordered = newer[at[newer].argsort(kind="stable")]
         self.last_at[rows[ordered]], self.last_index[rows[ordered]] = at[ordered], index[ordered]
         return rows, at, column
+
+    def _place_alike(
+        self, order: StepOrder, at: Floats, value: Floats, ended: _Ended | None
+    ) -> bool:
+        """Write points that have the very time of their rank's step in this batch.
+
+        False, with nothing written, where it is not so of all of them.
+        """
+        if ended is None or order.step_of is None or len(ended[0]) < len(order.steps):
+            return False
+        points, ends = order.by_plane, ended[1]
+        if np.count_nonzero(at[points] != ends[order.step_of]):
+            return False
+        if np.maximum.reduce(ends) - np.minimum.reduce(ends) > _KEYED_SECONDS:
+            return False
+        column = ended[2]
+        first = column.item(0)
+        one = np.count_nonzero(column == first) == len(column)
+        columns, values = column[order.step_of], value[points]
+        with np.errstate(over="ignore"):  # beyond float32: infinite
+            for number, begin, end, rows in order.writes:
+                where = first if one else columns[begin:end]
+                if not one and isinstance(rows, slice):
+                    rows = np.arange(rows.start, rows.stop)
+                self.columns.write(number, rows, where, values[begin:end])
+        return True
 
     def _place(
         self, planes: Ints, rows: Ints, at: Floats, value: Floats, now: Floats, ended: _Ended | None
@@ -240,8 +281,7 @@ class StepGrid:
         lost = ~found
         planes, rows, at, value, now = planes[lost], rows[lost], at[lost], value[lost], now[lost]
         np.maximum.at(self._waits_until, rows, at)
-        edges = [0, *(np.flatnonzero(now[1:] != now[:-1]) + 1).tolist(), len(now)]
-        for begin, end in pairwise(edges):
+        for begin, end in pairwise(edges(now)):
             one = slice(begin, end)
             part = _WaitingPart(planes[one], rows[one], at[one], value[one], float(now[begin]))
             self._waiting.append(part)
@@ -250,13 +290,11 @@ class StepGrid:
             self._give_up()
 
     def _write(self, planes: Ints, rows: Ints, column: Ints, value: Floats) -> None:
-        # Senders order points by metric; 16 bits make the sort a radix sort where they do not.
-        if (planes[1:] < planes[:-1]).any():
-            order = np.argsort(planes.astype(np.int16), kind="stable")
+        order = by_planes(planes)  # senders order points by metric
+        if order is not None:
             planes, rows, column, value = planes[order], rows[order], column[order], value[order]
-        edges = [0, *(np.flatnonzero(planes[1:] != planes[:-1]) + 1).tolist(), len(planes)]
         with np.errstate(over="ignore"):  # beyond float32: infinite
-            for begin, end in pairwise(edges):
+            for begin, end in pairwise(edges(planes)):
                 part = slice(begin, end)
                 self.columns.write(int(planes[begin]), rows[part], column[part], value[part])
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...detectors.window import Floats, JobWindow
+from ...detectors.window import JobWindow
 from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
 from ...vocabulary.ids import Job
 from ...vocabulary.operations import EVENT as OPERATIONS
@@ -138,7 +138,7 @@ class TelemetryWindows:
         for number in numbers:
             if number >= 0:
                 mine = at if len(numbers) == 1 else at[attempts == number]
-                self._note(number, mine, now)
+                self._note(number, float(mine.min()), float(mine.max()), now)
         placed = kind == PLACED
         if not placed.all():
             self.ignored += int((~placed).sum())
@@ -177,13 +177,15 @@ class TelemetryWindows:
     def _take_usual(self, host: int, attempt: int, columns: PointColumns, now: float) -> None:
         """Take points as `metrics` does, of placed series of one host and one attempt."""
         series, value = columns.series, columns.value
-        at = self._reports.of_host(host, attempt, columns.at, now)
-        if at.min() <= 0 or at.max() > now + FUTURE_SECONDS:
+        at, first, last = self._reports.of_host(host, attempt, columns.at, now)
+        if first <= 0 or last > now + FUTURE_SECONDS:
             sane = (at > 0) & (at <= now + FUTURE_SECONDS)
             self.future += int((~sane).sum())
             series, at, value = series[sane], at[sane], value[sane]
-        if attempt >= 0:
-            self._note(attempt, at, now)
+            if len(at):
+                first, last = float(at.min()), float(at.max())
+        if attempt >= 0 and len(at):
+            self._note(attempt, first, last, now)
         self._writing.add(series, at, value, now)
         if restarts.possible(self._attempts, attempt):
             self._writing.flush()
@@ -257,12 +259,13 @@ class TelemetryWindows:
             self.notes.add("event_bytes", attempt.job, gone)
         self._retention.took(attempt.events.bytes - before)
 
-    def _note(self, number: int, at: Floats, now: float) -> None:
+    def _note(self, number: int, first: float, last: float, now: float) -> None:
+        """Note that points from `first` to `last` were received of an attempt."""
         attempt = self._attempts.numbered[number]
-        if attempt is None or not len(at):
+        if attempt is None:
             return
-        attempt.first_at = min(attempt.first_at, float(at.min()))
-        attempt.last_at = max(attempt.last_at, float(at.max()))
+        attempt.first_at = min(attempt.first_at, first)
+        attempt.last_at = max(attempt.last_at, last)
         attempt.last_received = max(attempt.last_received, now)
 
     def _communicator(self, attempt: JobAttempt, event: Event) -> None:

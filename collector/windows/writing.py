@@ -41,7 +41,7 @@ class PointWriter:
         targets = placing.target[series]
         planes, rows = placing.plane[series].astype(np.int64), placing.row[series].astype(np.int64)
         for number in distinct(targets):
-            mine = targets == number
+            mine = (targets == number).nonzero()[0]
             target = placing.targets[number]
             points = planes[mine], rows[mine], at[mine], value[mine], part[mine]
             if isinstance(target, StepGrid):
@@ -73,8 +73,8 @@ def distinct(values: NDArray[np.int32]) -> list[int]:
     if not len(values):
         return []
     first = values[0]
-    if (values == first).all():
+    if np.count_nonzero(values == first) == len(values):
         return [int(first)]
     # Series of a host are numbered together, so these come in few runs.
-    runs = np.flatnonzero(values[1:] != values[:-1])
+    runs = (values[1:] != values[:-1]).nonzero()[0]
     return sorted({int(first), *values[runs + 1].tolist()})

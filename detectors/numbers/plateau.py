@@ -92,18 +92,18 @@ class PlateauDetector(Detector):
 
     def _since(self, window: JobWindow, loss: JobCurve, place: int) -> Finding | None:
         """Return the plateau that began at a place, None where none did."""
-        newest = loss.cut(place, len(loss))
-        since, first = float(newest.at[0]), int(newest.index[0])
-        reach = int(first**2 / max(int(newest.index[-1]), 1))
-        before = loss.cut(int(np.searchsorted(loss.index, reach)), place)
-        if min(len(newest), len(before)) < BLOCKS:
+        count, since, first = len(loss) - place, loss.at.item(place), loss.index.item(place)
+        reach = int(first**2 / max(loss.index.item(-1), 1))
+        begin = int(loss.index.searchsorted(reach))
+        if min(count, place - begin) < BLOCKS:
             return None
-        if float(newest.at[-1]) - since < self.seconds or len(newest) < self.fewest:
+        if loss.at.item(-1) - since < self.seconds or count < self.fewest:
             return None
-        earlier, earlier_error = _line(before.index, before.value)
-        caution = CAUTION if len(newest) < self.points else 1.0
+        earlier, earlier_error = _line(loss.index[begin:place], loss.value[begin:place])
+        caution = CAUTION if count < self.points else 1.0
         if not -earlier > SIGMAS * earlier_error:
             return None
+        before, newest = loss.cut(begin, place), loss.cut(place, len(loss))
         slope, error = _line(newest.index, newest.value)
         if not -slope + caution * PROGRESS * error < -earlier * self.share:
             return None

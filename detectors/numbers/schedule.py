@@ -5,7 +5,7 @@ import numpy as np
 from ...vocabulary.findings import Finding
 from .. import curves
 from ..findings import report
-from ..window import JobWindow
+from ..window import Floats, JobWindow
 
 RATE = "training.learning_rate"
 
@@ -18,19 +18,32 @@ FEWEST = 8
 TIMES, USUAL_TIMES = 1.5, 4.0
 """By which factor it has to rise, and by how many times the largest rise of the steps before."""
 
+STEADY_TIMES = 1.49
+"""Of rates that differ by less altogether no two differ by TIMES, whatever is rounded."""
+
+
+def _steady(plane: Floats | None) -> bool:
+    """Tell whether the rates of a plane, [ranks, steps], are too alike for any to have jumped."""
+    if plane is None or not plane.size:
+        return True
+    least, most = np.fmin.reduce(plane, axis=None), np.fmax.reduce(plane, axis=None)
+    return bool(least > 0 and most < STEADY_TIMES * least)
+
 
 def jumped(window: JobWindow, detector: str) -> list[Finding]:
     """Return the newest rise of the learning rate that the steps before do not announce."""
     steps = window.steps.last(SEARCHED + FEWEST)
+    if all(_steady(steps.planes.get(name)) for name in curves.planes_of(RATE)):
+        return []  # as mostly
     points = curves.curve(steps, window.ranks, RATE)
     known = points.value > 0
     rate, index = points.value[known], points.index[known]
     if len(rate) <= FEWEST:
         return []
     rise = np.log(rate[1:] / rate[:-1])
-    for place in range(len(rise) - 1, FEWEST - 2, -1):
+    for place in (rise > np.log(TIMES)).nonzero()[0][::-1].tolist():
         usual = float(np.abs(rise[max(place - SEARCHED, 0) : place]).max(initial=0.0))
-        if rise[place] > max(np.log(TIMES), USUAL_TIMES * usual):
+        if place > FEWEST - 2 and rise[place] > USUAL_TIMES * usual:
             break
     else:
         return []

@@ -385,3 +385,25 @@ def test_a_rank_that_comes_later_has_no_values_of_before():
     columns.add(8)
     assert np.isnan(columns.values("training.loss", 8)[1:]).all()
     assert np.isnan(columns.at[columns.here, 1:8]).all()
+
+
+@pytest.mark.parametrize("late", [None, 0, 3])
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [2, 0, 3, 1]])
+def test_points_with_their_steps_are_written_as_rank_by_rank(order, late):
+    """Batches alike each second; the loss of one rank comes a second late, or a step is skipped."""
+    together, apart = Told(), Told()
+    for second in range(1, 9):
+        index = [second + 5 * (rank == 1 and second > 6) for rank in range(4)]
+        ends = [(STEP, rank, second + 0.1 * rank, index[rank]) for rank in order]
+        losses = [(LOSS, rank, second + 0.1 * rank, 2.0 + rank) for rank in order if rank != late]
+        if late is not None:
+            losses.append((LOSS, late, second - 1 + 0.1 * late, 7.0))
+        together.batch(*losses, *ends, now=second + 0.5)
+        for rank in order:
+            told = [point for point in (*ends, *losses) if point[1] == rank]
+            apart.batch(*told, now=second + 0.5)
+    index, loss = together.matrix()
+    assert index == apart.matrix()[0]
+    np.testing.assert_array_equal(loss, apart.matrix()[1])
+    np.testing.assert_array_equal(together.grid.view().at, apart.grid.view().at)
+    assert together.grid.late == apart.grid.late
