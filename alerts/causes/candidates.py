@@ -31,7 +31,8 @@ def candidates(cause: CatalogueCause, index: FindingIndex) -> list[Entity]:
     if not checked:
         return found
     # A check is of a device or a host, and says where of the job it is.
-    types = [wanted for wanted in faults.catalogue()[cause.fault].entities if wanted != "job"]
+    entities = faults.catalogue()[cause.fault].entities
+    types: list[EntityType] = [wanted for wanted in entities if wanted != "job"]
     more = {e for row in checked for wanted in types for e in index.meant(row, wanted, _as_type)}
     return sorted({*found, *more})[:MOST_CANDIDATES]
 
