@@ -47,8 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--port", type=_port, metavar="N", help="where the peer calls this host; default: 8472"
     )
     parser.add_argument(
-        "--incident", metavar="ID", help="run the one check that tells its causes apart best"
-    )
+        "--incident",
+        metavar="ID",
+        help="run the one check that tells its causes apart best; with --only: these",
+    )  # fmt: skip
     parser.add_argument(
         "--host", help="name of this host, as the agent has it (RANKSCOPE_NODE__HOST)"
     )
@@ -82,21 +84,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.read and (arguments.only or arguments.peer):
         terminal.complain("rankscope check: --read measures nothing: leave --only and --peer out")
         return 2
-    if arguments.incident and arguments.only:
-        terminal.complain("rankscope check: --incident chooses the check: leave --only out")
-        return 2
     host = arguments.host or os.environ.get("RANKSCOPE_NODE__HOST") or socket.gethostname()
     asked = arguments.incident or arguments.url or os.environ.get("RANKSCOPE_URL")
     try:
         collector = asking.CollectorClient.of(arguments) if asked else None
         if arguments.read:
             return _of_reports(arguments, collector, host)
-        if collector is not None and arguments.incident:
+        if collector is not None and arguments.incident and not arguments.only:
             return _for_incident(arguments, collector, host)
     except asking.CollectorAnswerError as error:
         terminal.complain(f"rankscope check: {error}")
         return 2
-    results, at = _checked(arguments, collector, host, _plan(arguments, host))
+    results, at = _checked(
+        arguments, collector, host, _plan(arguments, host), incident=arguments.incident or ""
+    )
     return _said(arguments, host, at, results)
 
 

@@ -87,7 +87,6 @@ def test_the_line_says_what_is_wrong_first(results, capsys):
         (("--only", "clok"), "did you mean clock?"),
         (("--shared", "/nowhere/at/all"), "is no folder"),
         (("--url", "ftp://gpu-1"), "is not an address"),
-        (("--incident", "ab12", "--only", "cpu"), "leave --only out"),
         (("--incident", "ab12", "--url", "http://127.0.0.1:1"), "no collector answers"),
     ],
 )
