@@ -170,7 +170,7 @@ def router(services: CollectorParts, guard: TokenGuard, shelf: ProfileShelf) -> 
     ) -> RequestsDocument:
         if query.what == "checks":
             principal.check_unlimited()
-            return RequestsDocument(items=separating.orders(services, host))
+            return RequestsDocument(items=[*separating.orders(services, host)])
         return RequestsDocument(
             items=[
                 request for job, request in shelf.wanted(host, now()) if principal.permits([job])

@@ -1,9 +1,14 @@
 """/incidents/{id}/checks: which check to run, asked of the agent of a host, and what came of it."""
 
+import time
 from dataclasses import replace
 
 import pytest
+from tests.serving import Answer, served
 
+from rankscope.agent.profiling.asking import ProfileCollector
+from rankscope.agent.profiling.checking import CheckService
+from rankscope.agent.settings import CheckingSettings
 from rankscope.alerts.lifecycle import IncidentChange
 from rankscope.vocabulary import entities
 from rankscope.vocabulary.ids import Fault
@@ -141,3 +146,31 @@ def test_what_cannot_be_run_or_settles_nothing_is_said(asking, bearer, incident,
     assert (
         409 == asking.post(f"/api/v1/incidents/{other}/checks", headers=bearer("admin")).status_code
     )
+
+
+def test_an_agent_that_may_runs_the_check_and_its_result_is_the_incidents(new_client, incident):
+    """The whole way: asked, fetched by the agent over HTTP, run as a child, sent, shown."""
+    client = new_client(checks={"requests": True})
+
+    def passed_on(request):
+        method = "POST" if request.body else "GET"
+        kind = {"content-type": "application/json"}
+        answer = client.request(method, request.path, content=request.body, headers=kind)
+        return Answer(answer.content, "application/json", answer.status_code)
+
+    path = f"/api/v1/incidents/{incident}/checks"
+    asked = client.post(path, json={"check": "clock", "by": "ann"})
+    assert 202 == asked.status_code, asked.text
+    with served(passed_on) as url:
+        CheckService(
+            CheckingSettings(allowed=True),
+            host="gpu-1",
+            collector=ProfileCollector(url, timeout=20.0),
+            environment={"RANKSCOPE_URL": url, "RANKSCOPE_TOKEN": ""},
+            now=time.monotonic,
+        ).step()
+    found = client.get(path).json()
+    assert [("clock", "done", "ann")] == [
+        (row["check"], row["status"], row["by"]) for row in found["requests"]
+    ]
+    assert ["clock"] == [row["check"] for row in found["results"]]
