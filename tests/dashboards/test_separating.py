@@ -8,12 +8,12 @@ from tests.dashboards.reading import text
 pytestmark = pytest.mark.programs
 
 INCIDENT = "5b8e1f0c2a7d4c93"
-NEXT = {
+NEXT: dict[str, Any] = {
     "check": "matmul", "help": "Floating-point operations a second", "host": "gpu-12",
     "gain_bits": 0.412, "device_seconds": 20.0, "separates": ["gpu.slow", "gpu.thermal_throttle"],
     "command": f"ssh gpu-12 rankscope check --incident {INCIDENT[:8]}", "requestable": True,
 }  # fmt: skip
-ASKED = {
+ASKED: dict[str, Any] = {
     "id": "r1", "check": "matmul", "host": "gpu-12", "by": "ann",
     "at": "2026-11-20T14:03:20.000Z", "status": "running", "text": "",
 }  # fmt: skip
@@ -29,7 +29,7 @@ def page(browser: Any, serve: Any, documents: Any):
 
     def open_page(**found: Any) -> Any:
         collector = serve([documents.incident()])
-        known = {"next": None, "why": "", "requests": [], "results": []}
+        known: dict[str, Any] = {"next": None, "why": "", "requests": [], "results": []}
         collector.answers[f"incidents/{INCIDENT}/checks"] = 200, known | found
         browser.open(f"{collector.address}/#/incidents/{INCIDENT}")
         return collector
