@@ -20,7 +20,9 @@ from .trainers import TrainerRegister
 if TYPE_CHECKING:
     from .dcgm_names import DcgmPage
     from .profiling import ProfileService
-    from .settings import AgentSettings
+    from .profiling.asking import ProfileCollector
+    from .profiling.checking import CheckService
+    from .settings import AgentSettings, PushSettings
 
 QUICK_SECONDS = 1.0
 """Readers of this period or less have a thread of their own."""
@@ -115,19 +117,49 @@ def profiling(
     if not settings.profiling.allowed or not push.endpoint:
         return None
     from .profiling import ProfileService  # noqa: PLC0415  with what py-spy's traces need, 1 MB
-    from .profiling.asking import ProfileCollector  # noqa: PLC0415
 
     return ProfileService(
         settings.profiling,
         host=host,
         socket=socket,
-        collector=ProfileCollector(
-            push.endpoint,
-            timeout=push.timeout_seconds,
-            token=push.token.get_secret_value(),
-            ca_file=push.ca_file,
-        ),
+        collector=_collector(push),
         trainers=trainers.everyone,
         health=health,
         now=now,
+    )
+
+
+def checking(
+    settings: "AgentSettings", *, host: str, now: Callable[[], float]
+) -> "CheckService | None":
+    """Return what runs checks, None where that is not allowed or there is no collector."""
+    push = settings.push
+    if not settings.checking.allowed or not push.endpoint:
+        return None
+    from .profiling.checking import CheckService  # noqa: PLC0415  off by default
+
+    environment = {
+        "RANKSCOPE_URL": push.endpoint,
+        "RANKSCOPE_TOKEN": push.token.get_secret_value(),
+    }
+    if push.ca_file:
+        environment["SSL_CERT_FILE"] = str(push.ca_file)
+    return CheckService(
+        settings.checking,
+        host=host,
+        collector=_collector(push),
+        environment=environment,
+        now=now,
+    )
+
+
+def _collector(push: "PushSettings") -> "ProfileCollector":
+    """Return the collector that the agent pushes to, to be asked."""
+    from .profiling.asking import ProfileCollector  # noqa: PLC0415
+
+    return ProfileCollector(
+        push.endpoint,
+        timeout=push.timeout_seconds,
+        token=push.token.get_secret_value(),
+        ca_file=push.ca_file,
     )

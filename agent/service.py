@@ -132,6 +132,7 @@ class NodeAgent:
             health=self._health,
             now=self._clock.now,
         )
+        self._checking = assembling.checking(settings, host=self._names.host, now=self._clock.now)
         hung = (
             HungProcesses(settings.stacks, proc=settings.node.proc, spied=self._handover.emit)
             if settings.stacks.collect
@@ -214,6 +215,8 @@ class NodeAgent:
             reading.start()
         if self._profiling:
             self._profiling.start()
+        if self._checking:
+            self._checking.start()
         self._log_start()
         try:
             self._loop.run()
@@ -260,6 +263,8 @@ class NodeAgent:
         self._support.flush(at_once=True)
         if self._profiling:
             self._profiling.stop(timeout=_DRAIN_SECONDS / 4)
+        if self._checking:
+            self._checking.stop(timeout=_DRAIN_SECONDS / 4)
         self._loop.drain(self._closing.close)
         self._routing.announce("shutdown", self._clock.now())
         if self._listeners.outgoing and self._listeners.sender:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..vocabulary.checks import ActiveCheck, catalogue
+from ..vocabulary.checks import ActiveCheck, runnable
 from ..vocabulary.faults import UNKNOWN
 from ..vocabulary.information import expected_gain
 
@@ -62,7 +62,7 @@ def suspected(document: Mapping[str, Any]) -> list[SuspectedCause]:
 
 def hosts(document: Mapping[str, Any]) -> list[str]:
     """Return the hosts of the hypotheses that some check can show, the most probable first."""
-    shown = {cause.fault for check in catalogue().values() for cause in check.causes}
+    shown = {cause.fault for check in runnable().values() for cause in check.causes}
     rows = (row for row in suspected(document) if row.fault in shown and row.host)
     return list(dict.fromkeys(str(row.host) for row in rows))
 
@@ -81,7 +81,7 @@ def ranked(
     may run; past: those that were run for this incident already.
     """
     found: list[ChosenCheck] = []
-    for check in catalogue().values():
+    for check in runnable().values():
         if check.name in past or (among is not None and check.name not in among):
             continue
         bits = gain(check, causes, host)

@@ -7,8 +7,9 @@ compared with, nothing is guessed: not_measured, with the value.
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from ..vocabulary.checks import ActiveCheck, CheckVerdict
 from .measurements.rows import MeasuredRow
@@ -21,6 +22,7 @@ _DOUBTS = 2.0
 """Standard errors of its own repeats within which a value may be better than it seems."""
 _NORMAL = 1.4826
 """From the median of absolute deviations to a standard deviation."""
+_GRAVITY: tuple[CheckVerdict, ...] = ("failed", "slow", "pass", "not_measured")
 _CROWDED = 0.25
 """Share of the time that others used, from which on a value says nothing, or, where they only share
 memory and disks, nothing bad."""
@@ -36,6 +38,12 @@ class ComparedValues:
     values: tuple[float, ...]
     compared_with: str
     doubt: float = 0.0
+
+
+class FleetValues(Protocol):
+    """Who knows what others of a kind measured; None: nobody does."""
+
+    def __call__(self, check: str, kind: str, /) -> ComparedValues | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +148,17 @@ def _compared(
     )  # fmt: skip
 
 
+def worst(results: Iterable[JudgedCheck]) -> list[JudgedCheck]:
+    """Return one result a check and device: of several, as reports have them, the worst one."""
+    found: dict[tuple[str, str], list[JudgedCheck]] = {}
+    for row in results:
+        found.setdefault((row.check, row.device), []).append(row)
+    return [min(rows, key=lambda row: _GRAVITY.index(row.verdict)) for rows in found.values()]
+
+
 def overall(results: Sequence[JudgedCheck]) -> CheckVerdict:
     """Return the verdict on a node: the worst of its results; what was not measured is no fault."""
-    found = {row.verdict for row in results}
-    for verdict in ("failed", "slow", "pass"):
-        if verdict in found:
-            return verdict
-    return "not_measured"
+    return min((row.verdict for row in results), key=_GRAVITY.index, default="not_measured")
 
 
 def shown(value: float, unit: str) -> str:

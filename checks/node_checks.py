@@ -8,10 +8,10 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ..vocabulary.checks import ActiveCheck, catalogue
+from ..vocabulary.checks import ActiveCheck, runnable
 from . import children, judging, peers
 from .jobs import TrainerFinder
-from .judging import ComparedValues, JudgedCheck
+from .judging import ComparedValues, FleetValues, JudgedCheck
 from .measurements.rows import CheckOrder, MeasuredRow
 from .peers import PeerConnection, PeerError
 
@@ -39,12 +39,6 @@ class CheckPlan:
     order: CheckOrder = field(default_factory=lambda: CheckOrder(""))
 
 
-class FleetValues(Protocol):
-    """Who knows what others of a kind measured; None: nobody does."""
-
-    def __call__(self, check: str, kind: str, /) -> ComparedValues | None: ...
-
-
 class CheckMeasurement(Protocol):
     """How one check is measured; see `children.measure`."""
 
@@ -67,7 +61,7 @@ def check(
     now: Callable[[], float] = time.monotonic,
 ) -> list[JudgedCheck]:
     """Return a result a check and device, in the order of the table."""
-    rows = [row for row in catalogue().values() if not plan.only or row.name in plan.only]
+    rows = [row for row in runnable().values() if not plan.only or row.name in plan.only]
     with _met(plan, rows, watch) as (peer, why):
         measured = _measured(plan, rows, watch, measure, now() + plan.seconds, now, peer, why)
         theirs = _exchanged(measured, peer)
@@ -211,7 +205,7 @@ def _paired(
     plan: CheckPlan, peer: PeerConnection, measure: CheckMeasurement, watch: TrainerFinder
 ) -> Sequence[MeasuredRow]:
     """Run the check that both hosts run together, at the same time."""
-    one = catalogue()[PAIR]
+    one = runnable()[PAIR]
     why = _job(plan, watch)
     try:
         if peer.first:

@@ -24,9 +24,12 @@ def document(host: str, at: float, results: Sequence[JudgedCheck]) -> dict[str, 
 def events(
     host: str, at: float, results: Iterable[JudgedCheck], *, incident: str = ""
 ) -> list[Event]:
-    """Return an event a result."""
+    """Return an event a check and device: of the worst of its results, where it has several."""
     resource = TelemetryResource(host)
-    return [Event(EVENT, at, attributes(row, incident=incident), resource) for row in results]
+    return [
+        Event(EVENT, at, attributes(row, incident=incident), resource)
+        for row in judging.worst(results)
+    ]
 
 
 def attributes(row: JudgedCheck, *, incident: str = "") -> dict[str, Scalar]:

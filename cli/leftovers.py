@@ -53,7 +53,12 @@ def report_of(document: Mapping[str, Any]) -> str:
 
 def no_fault(found: "ArtefactContents") -> str:
     """Return that nothing speaks of a fault: where, what was looked for, what would tell more."""
-    lines = [f"no fault shows in the {len(found.read)} files that could be read"]
+    failed = found.failed_checks
+    shows = f"no fault of a job shows, but checks of nodes are bad ({len(failed)})"
+    lines = [
+        f"{shows if failed else 'no fault shows'} in the {len(found.read)} files that could be read"
+    ]
+    lines += [f"  {text}" for text in failed[:_LINES]]
     lines += [f"  {name}: {how}" for name, how in found.read.items()]
     lines += [f"  not read: {name}: {why}" for name, why in found.unread.items()]
     if found.open_end is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from ..checks import choosing
 from ..checks.choosing import ChosenCheck
 from ..checks.judging import JudgedCheck
-from ..vocabulary.checks import catalogue
+from ..vocabulary.checks import runnable
 from .asking import CollectorAnswerError, CollectorClient
 
 _SETTLE_SECONDS = 12.0
@@ -64,7 +64,7 @@ def candidates(
     past = {row["check"] for row in rows if row["verdict"] != "not_measured"}
     devices = len(list(Path("/dev").glob("nvidia[0-9]*")))
     there = {"nothing": True, "accelerators": devices > 0, "peer": with_peer}
-    left_out = {row.name for row in catalogue().values() if not there[row.needs]}
+    left_out = {row.name for row in runnable().values() if not there[row.needs]}
     found = choosing.ranked(causes, host=host, devices=devices, past=past | left_out)
     if not found:
         again = f" that was not run yet ({', '.join(sorted(past))})" if past else ""

@@ -5,6 +5,6 @@
 form layers, which the contracts in pyproject.toml list from top to bottom: a folder imports lower
 ones only.
 
-In: telemetry (`intake`). Out: incidents (`store`) and answers (`api`). Imports: alerts, dashboards,
-detectors, formats, settings, vocabulary.
+In: telemetry (`intake`). Out: incidents (`store`) and answers (`api`). Imports: alerts, checks,
+dashboards, detectors, formats, settings, vocabulary.
 """

@@ -174,6 +174,23 @@ class JobTopology:
             self._devices = {(index, held): rank for index, held, rank in rows if held}
         return self._devices.get((self._host_index.get(host, UNKNOWN), hw_id))
 
+    def rank_of_local(self, host: str, local_rank: int) -> int | None:
+        """Return the rank that is this one on its host, None where that is not known.
+
+        Where no local ranks are reported, launchers count in turn: of ranks that follow each other
+        the first is 0.
+        """
+        index = self._host_index.get(host, UNKNOWN)
+        rows = zip(self.host_of, self.local_ranks, self.ranks, strict=True)
+        here = [(local, rank) for held, local, rank in rows if held == index >= 0]
+        if any(local >= 0 for local, _ in here):
+            found = [rank for local, rank in here if local == local_rank]
+        else:
+            ranks = sorted(rank for _, rank in here)
+            in_turn = bool(ranks) and ranks[-1] - ranks[0] == len(ranks) - 1
+            found = ranks[local_rank : local_rank + 1] if in_turn else []
+        return found[0] if len(found) == 1 else None
+
     def ranks_of_host(self, host: str) -> RankSet:
         """Return the ranks that run on a host."""
         return self.host_entity(host).ranks

@@ -40,8 +40,18 @@ class ProfileCollector:
             self._headers["Authorization"] = f"Bearer {token}"
 
     def requests(self, host: str) -> list[Any]:
-        """Return what is asked of a host, as the collector wrote it. Raises CollectorCallError."""
-        answer = self._ask("GET", f"/agents/{quote(host, safe='')}/requests")
+        """Return which profiles are asked of a host, as the collector wrote it.
+
+        Raises CollectorCallError.
+        """
+        return self._asked(host, "profiles")
+
+    def checks(self, host: str) -> list[Any]:
+        """Return which checks are asked of a host. Raises CollectorCallError."""
+        return self._asked(host, "checks")
+
+    def _asked(self, host: str, what: str) -> list[Any]:
+        answer = self._ask("GET", f"/agents/{quote(host, safe='')}/requests?what={what}")
         try:
             items = json.loads(answer)["items"]
         except (ValueError, KeyError, TypeError) as error:
@@ -61,6 +71,12 @@ class ProfileCollector:
     def refuse(self, identity: str, rank: int, text: str) -> None:
         """Say why there will be no trace. Raises CollectorCallError."""
         path = f"/profiles/{quote(identity, safe='')}/ranks/{rank}/failure"
+        body = json.dumps({"text": text}).encode()
+        self._ask("POST", path, body, {"Content-Type": "application/json"})
+
+    def refuse_check(self, identity: str, text: str) -> None:
+        """Say why a check is not run. Raises CollectorCallError."""
+        path = f"/checks/requests/{quote(identity, safe='')}/failure"
         body = json.dumps({"text": text}).encode()
         self._ask("POST", path, body, {"Content-Type": "application/json"})
 

@@ -16,13 +16,14 @@ from .node import (
     NodeSettings,
     ReadersSettings,
 )
-from .processes import ProbeSettings, ProfilingSettings, StacksSettings
+from .processes import CheckingSettings, ProbeSettings, ProfilingSettings, StacksSettings
 from .sending import ExportSettings, ForwardSettings, PushSettings, SpoolSettings
 
 __all__ = [
     "FOREIGN",
     "AgentSettings",
     "AttributionSettings",
+    "CheckingSettings",
     "ExportSettings",
     "ExporterTargetSettings",
     "ExportersSettings",
@@ -48,8 +49,9 @@ __all__ = [
 ]
 
 FOREIGN = (
-    "actions", "api", "detectors", "evaluation", "http", "intake", "journal", "kubernetes", "log",
-    "long_term", "past", "profiles", "prometheus", "store", "users", "webhooks",
+    "actions", "api", "checks", "detectors", "evaluation", "http", "intake", "journal",
+    "kubernetes", "log", "long_term", "past", "profiles", "prometheus", "store", "users",
+    "webhooks",
 )  # fmt: skip
 """Sections of the collector: their variables may stand in the agent's environment too."""
 
@@ -71,6 +73,7 @@ class AgentSettings(SettingsSection):
     logs: LogsSettings = LogsSettings()
     forward: ForwardSettings = ForwardSettings()
     profiling: ProfilingSettings = ProfilingSettings()
+    checking: CheckingSettings = CheckingSettings()
     stacks: StacksSettings = StacksSettings()
     ras: RasSettings = RasSettings()
     inspector: InspectorSettings = InspectorSettings()

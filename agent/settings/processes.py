@@ -77,6 +77,26 @@ class ProfilingSettings(SettingsSection):
     )
 
 
+class CheckingSettings(SettingsSection):
+    """Checks of this node that the collector asks for."""
+
+    allowed: bool = Field(
+        default=False,
+        description="ask the collector for requests, and run `rankscope check` for them; where a "
+        "training process is seen the node is left to it",
+    )
+    checks: tuple[str, ...] = Field(
+        default=(), description="patterns of checks (* ? [..]) that may run; empty: every check"
+    )
+    seconds: float = Field(default=90.0, ge=5, le=600, description="most seconds of one check")
+    interval_seconds: float = Field(
+        default=60.0, ge=0, description="seconds between two checks of this node"
+    )
+    poll_seconds: float = Field(
+        default=5.0, ge=0.2, le=300, description="seconds between two questions to the collector"
+    )
+
+
 class StacksSettings(SettingsSection):
     """Python stacks of training processes that make no progress."""
 

@@ -30,7 +30,9 @@ def candidates(cause: CatalogueCause, index: FindingIndex) -> list[Entity]:
     checked = active.proven(cause, index)
     if not checked:
         return found
-    types = faults.catalogue()[cause.fault].entities
+    # A check is of a device or a host, and says where of the job it is.
+    entities = faults.catalogue()[cause.fault].entities
+    types: list[EntityType] = [wanted for wanted in entities if wanted != "job"]
     more = {e for row in checked for wanted in types for e in index.meant(row, wanted, _as_type)}
     return sorted({*found, *more})[:MOST_CANDIDATES]
 

@@ -28,6 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", nargs="+", default=[], metavar="NAME", help="these checks; --list names all"
     )
+    parser.add_argument(
+        "--read", nargs="+", default=[], metavar="FILE",
+        help="measure nothing: take results of other tools (dcgmi diag -j, nccl-tests, ...) from "
+        "these files, - is standard input",
+    )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="list the checks and measure nothing")
     parser.add_argument(
         "--seconds", type=_seconds, default=90, metavar="N", help="for all checks; default: 90"
@@ -42,8 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--port", type=_port, metavar="N", help="where the peer calls this host; default: 8472"
     )
     parser.add_argument(
-        "--incident", metavar="ID", help="run the one check that tells its causes apart best"
-    )
+        "--incident",
+        metavar="ID",
+        help="run the one check that tells its causes apart best; with --only: these",
+    )  # fmt: skip
     parser.add_argument(
         "--host", help="name of this host, as the agent has it (RANKSCOPE_NODE__HOST)"
     )
@@ -68,26 +75,55 @@ def run(arguments: argparse.Namespace) -> int:
         _list()
         return 0
     for name in arguments.only:
-        if name not in checks.catalogue():
-            terminal.complain(f"rankscope check: {_unknown(name, list(checks.catalogue()))}")
+        if name not in checks.runnable():
+            terminal.complain(f"rankscope check: {_unknown(name, list(checks.runnable()))}")
             return 2
     if arguments.shared and not Path(arguments.shared).is_dir():
         terminal.complain(f"rankscope check: --shared {arguments.shared} is no folder")
         return 2
-    if arguments.incident and arguments.only:
-        terminal.complain("rankscope check: --incident chooses the check: leave --only out")
+    if arguments.read and (arguments.only or arguments.peer):
+        terminal.complain("rankscope check: --read measures nothing: leave --only and --peer out")
         return 2
     host = arguments.host or os.environ.get("RANKSCOPE_NODE__HOST") or socket.gethostname()
     asked = arguments.incident or arguments.url or os.environ.get("RANKSCOPE_URL")
     try:
         collector = asking.CollectorClient.of(arguments) if asked else None
-        if collector is not None and arguments.incident:
+        if arguments.read:
+            return _of_reports(arguments, collector, host)
+        if collector is not None and arguments.incident and not arguments.only:
             return _for_incident(arguments, collector, host)
     except asking.CollectorAnswerError as error:
         terminal.complain(f"rankscope check: {error}")
         return 2
-    results, at = _checked(arguments, collector, host, _plan(arguments, host))
+    results, at = _checked(
+        arguments, collector, host, _plan(arguments, host), incident=arguments.incident or ""
+    )
     return _said(arguments, host, at, results)
+
+
+def _of_reports(
+    arguments: argparse.Namespace, collector: asking.CollectorClient | None, host: str
+) -> int:
+    """Take the results of reports instead of measuring; a line a host."""
+    from .. import read_reports  # noqa: PLC0415
+
+    incident = ""
+    if collector is not None and arguments.incident:
+        incident = collector.incident(arguments.incident)["id"]
+    try:
+        by_host, at, troubles = read_reports.results(
+            arguments.read, host=host, place=arguments.place, collector=collector
+        )
+    except read_reports.UnreadableReportError as error:
+        terminal.complain(f"rankscope check: {error}")
+        return 2
+    if collector is not None:
+        troubles += read_reports.send(
+            collector, by_host, at, place=arguments.place, incident=incident
+        )
+    for trouble in troubles:
+        terminal.complain(f"rankscope check: {trouble}")
+    return max((_said(arguments, one, at, rows) for one, rows in by_host.items()), default=0)
 
 
 def _checked(
@@ -229,7 +265,7 @@ def _table(results: "Sequence[JudgedCheck]") -> None:
 def _list() -> None:
     from ...vocabulary import checks  # noqa: PLC0415
 
-    for row in checks.catalogue().values():
+    for row in checks.runnable().values():
         print(f"{row.name:<18} at most {row.seconds:3.0f} s  {row.help}")
 
 

@@ -4,5 +4,5 @@
 `intake`; nothing here writes elsewhere.
 
 In: requests. Out: answers from the store, the pipeline and what is summed up of them. Imports:
-alerts, dashboards, detectors, vocabulary; what stands below it.
+alerts, checks, dashboards, detectors, vocabulary; what stands below it.
 """

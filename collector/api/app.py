@@ -41,6 +41,7 @@ from .routes import (
     profiles,
     recordings,
     runbooks,
+    separating,
     session,
     silences,
     similar,
@@ -131,7 +132,11 @@ def create_app(services: CollectorParts, *, sleep: Sleep = asyncio.sleep) -> Fas
         app.include_router(router, prefix="/api/v1")
     # What people configure here is no entry of the journal: it is written down by itself.
     recorded = [Depends(trail.recording(services))]
-    for router in (webhooks.router(services, guard), actions.router(services, guard)):
+    for router in (
+        webhooks.router(services, guard),
+        actions.router(services, guard),
+        separating.router(services, guard),
+    ):
         app.include_router(router, prefix="/api/v1", dependencies=recorded)
     app.include_router(health.router(services))
     app.include_router(metrics.router(services, exported))

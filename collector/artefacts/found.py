@@ -65,6 +65,8 @@ class ArtefactContents:
     unknown: list[UnknownValues] = field(default_factory=list[UnknownValues])
     """Files with lines that look like values of training and are of no form that is known."""
     layout: Mapping[str, list[str]] = field(default_factory=dict)
+    failed_checks: list[str] = field(default_factory=list)
+    """Checks of nodes by other tools that are slow or failed, in words."""
     world_size: int = 0
     until: float | None = None
     """When the newest file was written, where that is known."""

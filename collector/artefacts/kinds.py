@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
 
+from ...formats import check_reports
 from ...formats.flight_recorder import debug_server as server_format
 from ...formats.nccl import inspector
 from ...formats.nccl import ras as ras_format
@@ -29,7 +30,7 @@ from .logs import (
 )
 
 _HEAD = 4096
-_KINDS = ("dump", "page", "stacks", "ras", "inspector", "exporter", "error", "log")
+_KINDS = ("dump", "page", "stacks", "ras", "inspector", "exporter", "error", "check", "log")
 _SERIES = re.compile(rb"^[a-zA-Z_:][a-zA-Z0-9_:]*\{[^\n]*=\"[^\n]*\} [-+0-9.eE]+\s*$", re.MULTILINE)
 """A series of an exporter's page with labels, as hardly a line of a log looks."""
 
@@ -119,6 +120,11 @@ def _read(
 
         alone = len(of_kind["exporter"]) == sum(map(len, of_kind.values()))
         pages.read(of_kind["exporter"], resource, found, alone=alone)
+    if of_kind["check"] or lines.checking:
+        from .hosts import check_reports as checked  # noqa: PLC0415  most folders hold none
+
+        logs = {name: written[name] for name in sorted(lines.checking)}
+        checked.add(of_kind["check"], logs, lines.processes, found)
     held_memory.add(of_kind["log"], lines.whose, resource, found)
     lost_time.add(resource, found)
     standing_losses.add(of_kind["log"], lines.whose, resource, found)
@@ -146,6 +152,8 @@ def _kind(head: bytes) -> str:
         return "dump"
     if error_format.is_error_file(head):
         return "error"
+    if check_reports.is_report(head):
+        return "check"
     if server_format.is_page(head):
         return "page"
     if server_format.is_stacks(head):

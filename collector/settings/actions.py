@@ -130,6 +130,11 @@ class ActionsSettings(SettingsSection):
         gt=0,
         description="How long a job may take to make steps again, at its usual speed",
     )
+    check_before_return: Literal["used", "always", "never"] = Field(
+        default="used",
+        description="Whether a node comes back only after a passed check; used: once hosts send "
+        "results of checks",
+    )
     executors: tuple[ExecutorSettings, ...] = Field(
         default=(), description="Who carries out actions; of several the first that a job fits"
     )

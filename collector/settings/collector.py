@@ -7,6 +7,7 @@ from pydantic import Field
 from ...settings import SettingsSection
 from .actions import ActionsSettings
 from .api import ApiSettings
+from .checks import ChecksSettings
 from .detectors import DetectorSettings
 from .evaluation import EvaluationSettings
 from .http import HttpSettings
@@ -42,6 +43,7 @@ class CollectorSettings(SettingsSection):
     evaluation: EvaluationSettings = EvaluationSettings()
     past: PastSettings = PastSettings()
     profiles: ProfilesSettings = ProfilesSettings()
+    checks: ChecksSettings = ChecksSettings()
     store: StoreSettings = StoreSettings()
     detectors: DetectorSettings = DetectorSettings()
     users: tuple[UserSettings, ...] = Field(

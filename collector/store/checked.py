@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from . import check_rows
+from . import check_requests, check_rows
+from .check_requests import CheckRequestRecord
 from .check_rows import CheckFilter, CheckRecord, NumberedCheck
 from .parts import StorePart
 
@@ -33,3 +34,26 @@ class CheckStore(StorePart):
         """Return the newest result of each check of each device, those that did not pass first."""
         with self._database.read() as db:
             return check_rows.newest(db, since=since, limit=limit)
+
+    def ask_check(self, record: CheckRequestRecord) -> CheckRequestRecord:
+        """Ask an agent for a check; return what is asked already, where it is the same."""
+        with self._database.write() as db:
+            return check_requests.add(db, record)
+
+    def wanted_checks(self, host: str, now: float) -> list[CheckRequestRecord]:
+        """Return what is asked of the agent of a host; it is told once."""
+        with self._database.read() as db:
+            if not check_requests.waiting(db, host, now):
+                return []
+        with self._database.write() as db:
+            return check_requests.wanted(db, host, now)
+
+    def fail_check(self, identity: str, text: str) -> bool:
+        """Note why a check that was asked for gives no result; return whether it was."""
+        with self._database.write() as db:
+            return check_requests.fail(db, identity, text)
+
+    def check_requests(self, incident: str) -> Sequence[CheckRequestRecord]:
+        """Return what was asked for an incident, the newest first."""
+        with self._database.read() as db:
+            return check_requests.of_incident(db, incident)

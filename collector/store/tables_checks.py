@@ -1,4 +1,4 @@
-"""Table of active checks: what hosts measured of themselves, the newest of each device.
+"""Tables of active checks: what hosts measured of themselves, and what they are asked for.
 
 Times are seconds since the epoch, as in `tables`.
 """
@@ -32,3 +32,21 @@ check_results = Table(
     Index(None, "at"),
 )
 """One row a result."""
+
+check_requests = Table(
+    "check_requests",
+    metadata,
+    Column("id", BoundedText(32), primary_key=True),
+    Column("incident", BoundedText(64), nullable=False),
+    Column("host", BoundedText(255), nullable=False),
+    Column("check_name", BoundedText(64), nullable=False),
+    Column("by_whom", BoundedText(200), nullable=False),
+    Column("at", Double, nullable=False),
+    Column("until", Double, nullable=False),  # not begun by then, it is not wanted any more
+    Column("taken_at", Double),  # when the agent of the host was told
+    Column("failed", UnboundedText, nullable=False),  # why there is no result; empty: none known
+    Index(None, "incident"),
+    Index(None, "host", "until"),
+    Index(None, "at"),
+)
+"""One row a check that a person asked an agent for; its results are in `check_results`."""

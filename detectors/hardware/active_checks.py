@@ -1,5 +1,6 @@
 """Results of active checks on hosts of the job: what is slow or failed there, and what passed."""
 
+import re
 from collections.abc import Sequence
 
 from ...vocabulary.checks import EVENT
@@ -11,15 +12,19 @@ from ..findings import report_event
 from ..window import JobWindow
 
 _LONGEST = 200
+_NUMBERED = re.compile(r"(GPU|rank) (\d{1,7})")
+"""A device as other tools name it: by its number, which is the local rank of who runs on it, or by
+the rank."""
 
 
 class ActiveChecksDetector(Detector):
     """Report the newest result of each check of each device of the job's hosts.
 
-    By the verdict of `check.result`: slow and failed are bad, pass is passed; what was not measured
-    says nothing. A result counts for `seconds`, from before the attempt began too: a device is as
-    it was then. Evidence alone: a check says how a node is when nobody uses it, and what that means
-    for causes stands in vocabulary/checks.
+    By the verdict of `check.result`, measured here or read of another tool's report: slow and
+    failed are bad, pass is passed; what was not measured says nothing. A result counts for
+    `seconds`, from before the attempt began too: a device is as it was then. Evidence alone: a
+    check says how a node is when nobody uses it, and what that means for causes stands in
+    vocabulary/checks.
 
     Parameters
     ----------
@@ -37,8 +42,9 @@ class ActiveChecksDetector(Detector):
     >>> [finding.text for finding in ActiveChecksDetector().evaluate(window)]
     ['check matmul of GPU-2 on host-1: slow: 12% below 590 TFLOP/s']
 
-    Fails where a host is called otherwise by the check than by its agent (`--host`), and where a
-    fault shows only under the load of the job.
+    Fails where a host is called otherwise by the check than by its agent (`--host`), where a fault
+    shows only under the load of the job, and where another tool numbers devices otherwise than the
+    job its local ranks (CUDA_VISIBLE_DEVICES).
 
     References: docs/checks.md; SuperBench (ATC'24) for validation against a node's like.
     """
@@ -63,13 +69,15 @@ class ActiveChecksDetector(Detector):
             if verdict != "not_measured" and (held is None or held.at <= event.at):
                 newest[host, device, check] = event
         return [
-            self._finding(window, event, host, device, check)
-            for (host, device, check), event in sorted(newest.items(), key=lambda item: item[0])
+            self._finding(window, event, entity, device, check)
+            for (_, device, check), event in sorted(newest.items(), key=lambda item: item[0])
+            if (entity := _entity(window, event, device)) is not None
         ]
 
     def _finding(
-        self, window: JobWindow, event: Event, host: str, device: str, check: str
+        self, window: JobWindow, event: Event, entity: Entity, device: str, check: str
     ) -> Finding:
+        host = event.resource.host
         verdict = str(event.attributes.get("verdict", ""))
         reason = str(event.attributes.get("reason", ""))[:_LONGEST]
         value = event.attributes.get("value")
@@ -77,15 +85,26 @@ class ActiveChecksDetector(Detector):
             window,
             self.name,
             "host.check_passed" if verdict == "pass" else "host.check_bad",
-            _entity(window, host, device),
+            entity,
             event,
             observed=float(value) if isinstance(value, int | float) else verdict,
             text=f"check {check} of {device} on {host}: {verdict}: {reason}".rstrip(": "),
         )
 
 
-def _entity(window: JobWindow, host: str, device: str) -> Entity:
-    """Return the accelerator that a device is, else its host."""
-    rank = window.topology.rank_of_device(host, device)
-    found = None if rank is None else window.topology.gpu_entity(rank)
-    return found or window.topology.host_entity(host)
+def _entity(window: JobWindow, event: Event, device: str) -> Entity | None:
+    """Return the accelerator that a result is of, else its host.
+
+    None where it is of one accelerator that nobody knows, and passed: of the host that says little.
+    """
+    topology, host = window.topology, event.resource.host
+    rank = topology.rank_of_device(host, device)
+    if rank is None and (numbered := _NUMBERED.fullmatch(device)):
+        number = int(numbered[2])
+        if numbered[1] == "GPU":
+            rank = topology.rank_of_local(host, number)
+        elif topology.host(number) == host:
+            rank = number
+        if rank is None and event.attributes.get("verdict") == "pass":
+            return None
+    return (None if rank is None else topology.gpu_entity(rank)) or topology.host_entity(host)

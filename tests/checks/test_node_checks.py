@@ -10,7 +10,7 @@ from rankscope.checks.jobs import RunningTrainer
 from rankscope.checks.judging import ComparedValues, JudgedCheck
 from rankscope.checks.measurements.rows import MeasuredRow
 from rankscope.checks.node_checks import CheckPlan
-from rankscope.vocabulary.checks import catalogue
+from rankscope.vocabulary.checks import runnable
 
 
 class Jobs:
@@ -49,7 +49,7 @@ def run(measured, *, jobs=None, fleet=node_checks.nobody, **plan):
 
 def test_every_check_has_a_result_in_the_order_of_the_table():
     results = run(Measured())
-    assert list(catalogue()) == [row.check for row in results]
+    assert list(runnable()) == [row.check for row in results]
 
 
 def test_those_that_are_asked_for_run_alone():

@@ -1,6 +1,9 @@
 """`rankscope check` as a newcomer runs it: alone, with a collector, for an incident."""
 
+import io
 import json
+import urllib.request
+from pathlib import Path
 
 import pytest
 from tests.serving import Answer, served
@@ -84,7 +87,6 @@ def test_the_line_says_what_is_wrong_first(results, capsys):
         (("--only", "clok"), "did you mean clock?"),
         (("--shared", "/nowhere/at/all"), "is no folder"),
         (("--url", "ftp://gpu-1"), "is not an address"),
-        (("--incident", "ab12", "--only", "cpu"), "leave --only out"),
         (("--incident", "ab12", "--url", "http://127.0.0.1:1"), "no collector answers"),
     ],
 )
@@ -232,3 +234,71 @@ def test_a_check_that_was_run_for_it_is_not_run_again(results, capsys):
     collector.past = [{"check": "cpu", "verdict": "pass"}]
     for_incident(collector, capsys=capsys)
     assert [("matmul",)] == asked
+
+
+CAPTURES = Path(__file__).parents[1] / "formats" / "check_reports" / "captures"
+
+
+def test_a_report_of_another_tool_is_taken_instead_of_measuring(results, capsys):
+    report = str(CAPTURES / "dcgm-3.3-two-bad-gpus.json")
+    code, out, err = run("--read", report, "--host", "gpu-7", capsys=capsys)
+    assert (1, "", []) == (code, err, results[1])
+    assert out.startswith("gpu-7: failed: ")
+    assert "tool_heat of GPU 2 failed: dcgmi diag 3.3.9: Targeted Power: fail: Thermal" in out
+
+
+def test_a_report_of_several_hosts_is_a_line_a_host_and_sent_for_each(capsys):
+    sent = []
+
+    def collector(request):
+        if request.body:
+            sent.append((request.path, json.loads(request.body)))
+        return Answer(b'{"values": []}', "application/json")
+
+    report = str(CAPTURES / "superbench-diagnosis-summary.jsonl")
+    with served(collector) as url:
+        code, out, err = run("--read", report, "--url", url, "--json", capsys=capsys)
+    assert (1, "") == (code, err)
+    assert ["node-1", "node-3"] == [json.loads(line)["host"] for line in out.splitlines()]
+    kept = [body["host"] for path, body in sent if path == "/api/v1/checks"]
+    assert ["node-1", "node-3"] == kept
+    events = json.dumps([body for path, body in sent if path == "/v1/logs"])
+    assert "check.result" in events
+    assert "tool_host_link" in events
+
+
+def test_a_running_collector_takes_the_results_of_every_kind_of_report(tmp_path, serving, capsys):
+    settings = CollectorSettings.model_validate(
+        {"data_dir": tmp_path / "data", "http": {"listen": "127.0.0.1:0"}}
+    )
+    reports = sorted(str(path) for path in CAPTURES.iterdir())
+    with serving(settings) as url:
+        code, out, err = run("--read", *reports, "--host", "gpu-7", "--url", url, capsys=capsys)
+        assert (1, "") == (code, err)
+        with urllib.request.urlopen(f"{url}/api/v1/checks?host=gpu-7&limit=200") as answer:
+            kept = json.loads(answer.read())["items"]
+    assert "gpu-7: failed: " in out
+    assert {"failed", "slow", "pass", "not_measured"} == {row["verdict"] for row in kept}
+
+
+def test_standard_input_is_read_and_what_is_wrong_with_it_said(monkeypatch, capsys):
+    data = (CAPTURES / "dcgm-4.2-one-gpu-gone.json").read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data[:900])))
+    code, out, err = run("--read", "-", capsys=capsys)
+    assert (2, "") == (code, out)
+    assert "rankscope check: standard input: line " in err
+    assert "it was cut off" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--read", "/nowhere/diag.json"), "/nowhere/diag.json cannot be read: No such file"),
+        (("--read", __file__), "no report that is known"),
+        (("--read", "-", "--only", "cpu"), "leave --only and --peer out"),
+    ],
+)
+def test_wrong_use_of_reports_is_answered_with_what_to_write(words, said, capsys):
+    code, out, err = run(*words, capsys=capsys)
+    assert (2, "") == (code, out)
+    assert said in err

@@ -77,6 +77,8 @@ class Collector:
                 return (200, found[0]) if found else (404, {"title": "No such incident"})
             case ["incidents", _, "similar"]:
                 return 200, {"items": self.similar, "next_cursor": None}
+            case ["incidents", _, "checks"]:
+                return 200, {"next": None, "why": "", "requests": [], "results": []}
             case ["report"]:
                 return 200, {"items": self.report, "next_cursor": None}
             case ["offenders"]:

@@ -90,3 +90,16 @@ def test_where_nothing_was_planned_the_page_says_how_to_begin(
     collector = serve([documents.incident()])
     browser.open(f"{collector.address}/#/actions")
     assert "mode: dry_run" in text(browser, ".nothing")
+
+
+def test_a_node_that_passed_no_check_is_taken_back_by_a_button_of_its_own(
+    browser: Any, serve: Any, documents: Any
+):
+    collector = serve([documents.incident()])
+    collector.actions = [documents.action(state="done")]
+    browser.open(f"{collector.address}/#/incidents/{INCIDENT}")
+    text(browser, ".remedies")
+    browser.run("document.querySelector('.remedies .unchecked').open = true")
+    browser.run("document.querySelector('[data-key^=\"unchecked undo\"]').click()")
+    browser.wait("document.querySelector('.remedies [role=status]')")
+    assert [("/api/v1/actions/act-1/undo", {"without_check": True})] == collector.done

@@ -8,7 +8,7 @@ from rankscope.checks.measurements import MEASUREMENTS
 from rankscope.vocabulary import checks, tables
 from rankscope.vocabulary.checks import ActiveCheck
 
-CHECKS = checks.catalogue()
+CHECKS = checks.runnable()
 
 ROW = """
 [[check]]
@@ -60,3 +60,10 @@ def test_weights_are_the_ratio_of_how_often_a_result_comes_about():
 def test_a_mistake_in_the_table_is_said_in_words(instead, said):
     with pytest.raises(tables.TableError, match=said):
         tables.rows(ActiveCheck, ROW.replace(*instead), "check")
+
+
+def test_what_other_tools_report_is_never_run_here():
+    tools = set(checks.catalogue()) - set(CHECKS)
+    assert tools
+    assert all(name.startswith("tool_") for name in tools)
+    assert all(check.unit and check.seconds for check in CHECKS.values())

@@ -6,6 +6,7 @@ from typing import Literal
 from ..inspection import IncidentProfile
 from ..profiling import ProfileRequest
 from ..shapes import DocumentShape, OptionalText
+from .checks import CheckOrderDocument
 
 ProfileState = Literal["waiting", "complete", "failed"]
 
@@ -51,6 +52,6 @@ class ProfilesDocument(DocumentShape):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestsDocument(DocumentShape):
-    """What is asked of a host's agent now."""
+    """What is asked of a host's agent now: profiles, or with `what=checks` checks."""
 
-    items: list[ProfileRequest]
+    items: list[ProfileRequest | CheckOrderDocument]

@@ -1,11 +1,13 @@
 """Active checks: what each measures, in which unit, and what its result says about causes.
 
-In: the table beside. Out: a row a check. Imports: faults, ids, row_values, tables.
+`checks.toml` has those that are measured here, `tools.toml` what results of other tools speak of.
+
+In: the tables beside. Out: a row a check. Imports: faults, ids, row_values, tables.
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Literal, get_args
 
@@ -43,9 +45,11 @@ class CheckedCause:
 class ActiveCheck:
     """One check. Times in seconds, values in `unit`.
 
-    `better`: which values are. `about`: what its results are of, a device or the whole host.
-    `seconds`: what it takes at most. `devices`: how many accelerators wait for it. `beside_jobs`:
-    it disturbs no job. `needs`: without what on this host or beside it there is nothing to measure.
+    `measured`: `rankscope check` measures it; else its results are those of other tools, each with
+    a unit of its own. `better`: which values are. `about`: what its results are of, a device or the
+    whole host. `seconds`: what it takes at most. `devices`: how many accelerators wait for it.
+    `beside_jobs`: it disturbs no job. `needs`: without what on this host or beside it there is
+    nothing to measure.
     `tolerance`: the share by which a value may be worse than those of its like;
     `limit`: past it the check has failed, whoever measures it, None where there is no such limit.
     `unlike`: how often it is slow or failed where none of `causes` is.
@@ -53,13 +57,13 @@ class ActiveCheck:
 
     name: str
     help: str
-    unit: str
-    better: Literal["more", "less"]
     about: Literal["gpu", "host"]
-    seconds: float
-    devices: Literal["none", "one", "all"]
     causes: tuple[CheckedCause, ...]
     blind: str
+    unit: str = ""
+    better: Literal["more", "less"] = "more"
+    seconds: float = 0.0
+    devices: Literal["none", "one", "all"] = "none"
     tolerance: float = 0.05
     limit: float | None = None
     unlike: float = 0.02
@@ -67,6 +71,7 @@ class ActiveCheck:
     needs: Literal["nothing", "accelerators", "peer"] = "nothing"
     compared: bool = True
     """Whether its values are compared with those of others; else `limit` alone decides."""
+    measured: bool = True
 
     def likelihood(self, fault: str | None) -> float:
         """Return how often it is slow or failed where this cause is; None: where none of its is."""
@@ -82,8 +87,44 @@ class ActiveCheck:
         return min(math.log(bad), _MOST_NATS), max(math.log(passed), -_MOST_NATS)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedCheck:
+    """One result as the report of another tool gives it. `check`: of which row of the table.
+
+    tool: its name and version, then what it ran, in its own words. host: "" where the report names
+    none; device: "" the whole host, else what the tool calls it; rank: where it names one. verdict
+    None: it measured a value and judged nothing. value in `unit`; kind: what values are compared
+    within; together: it is one value of several hosts. at: seconds since the epoch, None: not said.
+    """
+
+    check: str
+    tool: str
+    host: str = ""
+    device: str = ""
+    rank: int | None = None
+    verdict: CheckVerdict | None = None
+    reason: str = ""
+    value: float | None = None
+    unit: str = ""
+    better: Literal["more", "less"] = "more"
+    kind: str = ""
+    together: bool = False
+    at: float | None = None
+
+
 @cache
 def catalogue() -> Mapping[str, ActiveCheck]:
-    """Return the checks by name, in the file's order, which is that in which they run."""
+    """Return the checks by name: those that are measured, then those of other tools."""
     rows = tables.packaged(ActiveCheck, __name__, "checks.toml", "check")
-    return {row.name: row for row in rows}
+    return {row.name: row for row in (*rows, *_of_tools())}
+
+
+@cache
+def runnable() -> Mapping[str, ActiveCheck]:
+    """Return the checks that are measured here, in the file's order, in which they run."""
+    return {row.name: row for row in catalogue().values() if row.measured}
+
+
+def _of_tools() -> list[ActiveCheck]:
+    rows = tables.packaged(ActiveCheck, __name__, "tools.toml", "check")
+    return [replace(row, measured=False) for row in rows]

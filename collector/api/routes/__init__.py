@@ -2,6 +2,6 @@
 
 Each has `router(...)`.
 
-In: checked parameters. Out: the shapes of the API. Imports: alerts, dashboards, detectors,
+In: checked parameters. Out: the shapes of the API. Imports: alerts, checks, dashboards, detectors,
 vocabulary; what stands below it.
 """

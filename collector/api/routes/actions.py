@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ....vocabulary.answers.remedies import ActionRecordDocument, ActionRecordsDocument
 from ....vocabulary.remedies import RemedyMode, RemedyOutcome, RemedyState
-from ...remedies import records
+from ...remedies import records, returns
+from ...store.check_rows import CheckFilter
 from ...store.errors import RefusedError, UnknownIdError
 from ...store.remedy_rows import RemedyFilter, RemedyRecord
 from ..auth import TokenGuard, TokenPrincipal
@@ -16,6 +17,10 @@ from ..parameters import JobPattern, Limit, Moment, Number, QueryParameters
 from ..problems import ProblemError
 from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
+from .checks import MOST_RESULTS
+
+NOBODY = "somebody"
+"""By whom something is where neither the request nor the token says it."""
 
 
 class ActionsQuery(QueryParameters):
@@ -43,6 +48,12 @@ class ActionVerdict(BaseModel):
     note: Annotated[str, Field(max_length=1000)] = ""
 
 
+class ActionReturn(ActionVerdict):
+    """Who takes back what an action did; `without_check`: though its node passed no check since."""
+
+    without_check: bool = False
+
+
 def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     """Return the routes. What is asked twice is answered as it is."""
     routes = ShapeRouter(tags=["actions"])
@@ -61,6 +72,27 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
 
     def shown(row: RemedyRecord) -> ActionRecordDocument:
         return records.document(row, store.remedy_steps([row.id])[row.id])
+
+    def checked(row: RemedyRecord, body: ActionReturn, by: str) -> str:
+        """Return what is noted of the checks of a node that comes back, "" where none is asked."""
+        used = bool(store.checks(CheckFilter(), limit=1))
+        if (
+            row.state != "done"
+            or row.undo
+            or not returns.asked(row, services.settings.actions.check_before_return, used=used)
+        ):
+            return ""
+        results = store.checks(
+            CheckFilter(host=row.host, since=returns.since(row)), limit=MOST_RESULTS
+        )
+        why = returns.doubt(row, results)
+        if not why:
+            return returns.passed(results)
+        if not body.without_check:
+            raise ProblemError(409, f"{why}, or take it back without_check, by name")
+        if by == NOBODY:
+            raise ProblemError(409, f"{why}; without a check it comes back by name: say who (by)")
+        return f"without a check: {why}"
 
     @routes.get("/actions", summary="List actions about causes")
     def actions(
@@ -96,7 +128,7 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     ) -> ActionRecordDocument:
         find(action, principal)
         body = body or ActionVerdict()
-        by = body.by or principal.name or "somebody"
+        by = body.by or principal.name or NOBODY
         try:
             store.veto_remedy(action, by=by, note=body.note, now=services.store_clock.now())
         except RefusedError as error:
@@ -107,17 +139,22 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
         "/actions/{action:encoded}/undo", summary="Take back what an action did", status_code=202
     )
     def undo(
-        action: str, principal: admin, body: ActionVerdict | None = None
+        action: str, principal: admin, body: ActionReturn | None = None
     ) -> ActionRecordDocument:
-        """Ask for it: `undo` is wanted until it is done, and `state` undone then."""
+        """Ask for it: `undo` is wanted until it is done, and `state` undone then.
+
+        A node that was taken out comes back after a check that it passed since
+        (`actions.check_before_return`), or by the word of somebody who is named (`without_check`).
+        """
         row = find(action, principal)
-        body = body or ActionVerdict()
-        by = body.by or principal.name or "somebody"
+        body = body or ActionReturn()
+        by = body.by or principal.name or NOBODY
         now = services.store_clock.now()
         if why := records.no_undo(row):
             raise ProblemError(409, why)
+        note = "; ".join(part for part in (body.note, checked(row, body, by)) if part)
         try:
-            store.want_undo_of_remedy(action, by=by, note=body.note, now=now)
+            store.want_undo_of_remedy(action, by=by, note=note, now=now)
         except RefusedError as error:
             raise ProblemError(409, str(error)) from error
         return shown(store.remedy(action))

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from starlette.responses import Response
 
 from ....vocabulary import checks
 from ....vocabulary.answers.checks import (
@@ -17,6 +18,7 @@ from ...store.check_rows import CheckFilter, CheckRecord, NumberedCheck
 from ..auth import TokenGuard, TokenPrincipal
 from ..pages import numbered
 from ..parameters import Limit, Moment, Number, QueryParameters
+from ..problems import ProblemError
 from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
 
@@ -36,6 +38,7 @@ def _enumerated() -> dict[str, Any]:
 
 CheckName = Annotated[str, AfterValidator(_check), WithJsonSchema(_enumerated())]
 Name = Annotated[str, Field(min_length=1, max_length=255)]
+RequestId = Annotated[str, Path(max_length=64)]
 Place = Annotated[str, Field(max_length=128)]
 Value = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -66,6 +69,14 @@ class SentChecks(BaseModel):
     place: Place = ""
     incident: Annotated[str | None, Field(max_length=64)] = None
     results: Annotated[list[SentResult], Field(max_length=MOST_RESULTS)]
+
+
+class CheckFailure(BaseModel):
+    """Why an agent runs no check."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class ChecksQuery(QueryParameters):
@@ -103,6 +114,17 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
         store.keep_checks([_record(body, row, now) for row in body.results])
         return KeptChecks(kept=len(body.results))
 
+    @routes.post(
+        "/checks/requests/{request}/failure",
+        summary="Say why a check that was asked for is not run",
+        status_code=204,
+    )
+    def failure(request: RequestId, principal: sender, body: CheckFailure) -> Response:
+        principal.check_unlimited()
+        if not store.fail_check(request, body.text):
+            raise ProblemError(404, f"there is no request {request!r}")
+        return Response(status_code=204)
+
     @routes.get("/checks", summary="List results of active checks")
     def listed(principal: reader, query: Annotated[ChecksQuery, Query()]) -> CheckResultsDocument:
         principal.check_unlimited()
@@ -116,7 +138,7 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
         before = None if query.cursor is None else int(query.cursor)
         rows = store.checks(wanted, limit=query.limit + 1, before=before)
         page, after = numbered(rows, lambda row: row.number, limit=query.limit)
-        return CheckResultsDocument(items=[_shown(row) for row in page], next_cursor=after)
+        return CheckResultsDocument(items=[shown(row) for row in page], next_cursor=after)
 
     @routes.get("/checks/distribution", summary="Get what hosts of a kind measure")
     def distribution(
@@ -157,7 +179,8 @@ def _record(body: SentChecks, row: SentResult, now: float) -> CheckRecord:
     )
 
 
-def _shown(row: NumberedCheck) -> CheckResultDocument:
+def shown(row: NumberedCheck) -> CheckResultDocument:
+    """Return a result as it is answered."""
     interval = None if row.low is None or row.high is None else [row.low, row.high]
     return CheckResultDocument(
         at=row.at,

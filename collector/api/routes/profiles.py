@@ -2,7 +2,7 @@
 
 import pathlib
 import tempfile
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
@@ -27,6 +27,7 @@ from ..parameters import QueryParameters
 from ..problems import ProblemError
 from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
+from . import separating
 from .incidents import finding
 
 MOST_RANKS = 8
@@ -65,6 +66,12 @@ class ProfilesQuery(PageQuery):
 
     job: str | None = None
     incident: str | None = None
+
+
+class RequestsQuery(QueryParameters):
+    """What an agent asks for: it takes part in what it asks for, and in nothing else."""
+
+    what: Literal["profiles", "checks"] = "profiles"
 
 
 class TraceQuery(QueryParameters):
@@ -158,7 +165,12 @@ def router(services: CollectorParts, guard: TokenGuard, shelf: ProfileShelf) -> 
         )
 
     @routes.get("/agents/{host:encoded}/requests", summary="Get what is asked of an agent")
-    def requests(host: Host, principal: agent) -> RequestsDocument:
+    def requests(
+        host: Host, principal: agent, query: Annotated[RequestsQuery, Query()]
+    ) -> RequestsDocument:
+        if query.what == "checks":
+            principal.check_unlimited()
+            return RequestsDocument(items=[*separating.orders(services, host)])
         return RequestsDocument(
             items=[
                 request for job, request in shelf.wanted(host, now()) if principal.permits([job])

@@ -40,6 +40,8 @@ class LogContents:
     """Logs that may hold tables of devices or hosts."""
     stacked: set[str] = field(default_factory=set[str])
     """Logs that may hold dumps of stacks."""
+    checking: set[str] = field(default_factory=set[str])
+    """Logs that may hold results of other tools' checks."""
     launches: LaunchRecord = field(default_factory=LaunchRecord)
     settled: list[tuple[int | None, str, Event]] = field(default_factory=list)
     """What launchers' lines mean, by rank and host."""

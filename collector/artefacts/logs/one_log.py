@@ -81,6 +81,8 @@ class LogReading:
                     gathered.tabled.add(self._name)
                 if block.places[TextGroup.STACKS]:
                     gathered.stacked.add(self._name)
+                if block.places[TextGroup.CHECKS]:
+                    gathered.checking.add(self._name)
                 if self._rank is not None and place.learn(block.lines):
                     process = gathered.process(self._rank)
                     process.host, process.pid = place.found or ("", None)

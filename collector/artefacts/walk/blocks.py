@@ -6,7 +6,7 @@ from enum import IntEnum
 from functools import cache
 from typing import BinaryIO
 
-from ....formats import device_tables, kernel_log, stacks, training_logs
+from ....formats import check_reports, device_tables, kernel_log, stacks, training_logs
 from ....formats.nccl import ras
 from ....formats.training_logs import launchers
 from .needle_search import NeedleSearch
@@ -25,6 +25,7 @@ class TextGroup(IntEnum):
     RAS = 3
     TABLES = 4
     STACKS = 5
+    CHECKS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class LogBlock:
 def _search() -> NeedleSearch:
     return NeedleSearch([
         training_logs.texts(), launchers.texts(), kernel_log.texts(), ras.MARKS,
-        device_tables.MARKS, stacks.MARKS,
+        device_tables.MARKS, stacks.MARKS, check_reports.LOG_MARKS,
     ])  # fmt: skip
 
 

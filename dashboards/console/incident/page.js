@@ -12,6 +12,7 @@ import { evidenceTable } from "./evidence.js";
 import { development, similarPart, timeline } from "./history.js";
 import { hypotheses, quality } from "./hypotheses.js";
 import { profiles, stacks } from "./inside.js";
+import { separatingPart } from "./separating.js";
 import { quotedLines, sources } from "./leftovers.js";
 import { plotPanel } from "./plots.js";
 
@@ -37,8 +38,9 @@ export function incidentPage(id) {
     const incident = await get(path, {}, abort.signal);
     const allowed = await mayAct(abort.signal);
     const alike = items(await get(`${path}/similar`, {}, abort.signal).catch(none));
+    const separating = past() || !list(incident.root_cause?.hypotheses).length ? null : await get(`${path}/checks`, {}, abort.signal).catch(nothing);
     const done = past() ? [] : items(await get("actions", { incident: id }, abort.signal).catch(none));
-    const text = JSON.stringify([incident, allowed, alike, done]);
+    const text = JSON.stringify([incident, allowed, alike, done, separating]);
     const writing = answer.contains(document.activeElement) && answer.querySelector("form:not([hidden])");
     if (text !== shown && !writing) {
       shown = text;
@@ -50,7 +52,7 @@ export function incidentPage(id) {
       show(now, remediesPart(done, allowed, refresh), doNow(first), impact(incident));
       show(evidence, quotedLines(incident.leftovers), first && h("section", {}, h("h2", {}, t("evidence.why", { fault: title(first.fault) })), h("p", { class: "fine" }, t("evidence.help")), evidenceTable(first.evidence)));
       show(others, stacks(incident), profiles(incident), hypotheses(cause), development(incident), sources(incident.leftovers));
-      show(side, nextChecks(cause), !past() && similarPart(alike), timeline(incident), quality(cause));
+      show(side, nextChecks(cause), separating && separatingPart(separating, incident, allowed, acting(path, refresh)), !past() && similarPart(alike), timeline(incident), quality(cause));
     }
     await Promise.all([panel.refresh(incident), drawWhere(incident)]);
   }
@@ -71,6 +73,11 @@ export function incidentPage(id) {
   }
 
   return { root, refresh, close: () => { abort.abort(); document.title = "Rankscope"; } };
+}
+
+function nothing(error) {
+  none(error);
+  return null;
 }
 
 /** An older collector has no such list; the rest of the page is shown all the same. */

@@ -6,6 +6,7 @@ import { digits, duration, moment, shortened } from "./units.js";
 import { t, word } from "../texts/texts.js";
 
 const OUTCOMES = ["recovered", "not_recovered", "undetermined"];
+const UNCHECKED = ["exclude_node", "exclude_device"];
 const UNDOABLE = ["exclude_node", "exclude_device", "pause"];
 
 /** Return what is asked for, as "take gpu-12 out of service". */
@@ -41,6 +42,7 @@ export function decisions(row, refresh) {
   return [
     row.state === "planned" && h("button", { type: "button", class: "quiet", "data-key": `veto ${row.id}`, onclick: send("veto", {}, word("remedied", "vetoed")) }, t("actions.veto")),
     undoable && h("button", { type: "button", class: "quiet", "data-key": `undo ${row.id}`, onclick: send("undo", {}, word("undo", "wanted")) }, t("actions.undo")),
+    undoable && UNCHECKED.includes(row.action) && h("details", { class: "unchecked", "data-key": `unchecked ${row.id}` }, h("summary", {}, t("actions.unchecked")), h("button", { type: "button", class: "quiet", "data-key": `unchecked undo ${row.id}`, onclick: send("undo", { without_check: true }, word("undo", "wanted")) }, t("actions.undo_unchecked"))),
   ];
 }
 

@@ -101,3 +101,12 @@ def test_the_cause_that_a_check_shows_leads_where_two_were_close(contention, che
     _, weight = catalogue()["cpu"].weights("host.cpu_contention")
     assert after["host.cpu_contention"] == pytest.approx(first.score + weight)
     assert second.fault in after
+
+
+def test_a_bad_result_of_a_device_accuses_the_device_and_not_the_job(found, checked, topology):
+    """A lost device may be of the job where only its processes say so; a check says which it is."""
+    stalled = [found("job.stalled", topology.job_entity)]
+    gone = checked("tool_device", "failed", topology.gpu_entity(2))
+    cause = explain([*stalled, gone], topology)
+    lost = [row for row in cause.hypotheses if row.fault == "gpu.lost"]
+    assert [topology.gpu_entity(2)] == [row.entity for row in lost]

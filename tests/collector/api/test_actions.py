@@ -111,3 +111,92 @@ def test_an_action_that_is_not_there_and_one_of_a_foreign_job_are_404(client, be
     assert 404 == client.post("/api/v1/actions/ab12/veto", headers=bearer("run-1")).status_code
     assert [] == listed(client, bearer, "run-1")["items"]
     assert [] == listed(client, bearer, "run-1")["record"]
+
+
+@pytest.fixture
+def checked(client, bearer, clock):
+    """Return a function that sends a result of a check of the node that was taken out."""
+
+    def send(verdict, *, check="matmul", host="gpu-1", device="GPU-1", reason="why"):
+        clock.at += 1.0
+        row = {"check": check, "device": device, "unit": "", "verdict": verdict, "reason": reason}
+        body = {"host": host, "results": [row]}
+        assert client.post("/api/v1/checks", headers=bearer("ingest"), json=body).is_success
+
+    return send
+
+
+@pytest.fixture
+def undo(client, bearer):
+    def ask(**body):
+        return client.post("/api/v1/actions/ab12/undo", headers=bearer("admin"), json=body)
+
+    return ask
+
+
+def test_a_node_comes_back_after_a_check_that_it_passed_since(planned, checked, undo, clock):
+    checked("pass")
+    clock.at += 60.0
+    planned(done=True, fault="gpu.slow")
+    refused = undo(note="replaced")
+    assert 409 == refused.status_code
+    assert "no check that shows gpu.slow has passed on gpu-1 since: run `rankscope check" in (
+        refused.text
+    )
+    checked("pass", check="clock", device="clock")
+    assert 409 == undo().status_code
+    checked("pass")
+    answer = undo(note="replaced")
+    assert (202, "wanted") == (answer.status_code, answer.json()["undo"])
+    assert "to be taken back: replaced; passed clock, matmul" == answer.json()["steps"][-1]["text"]
+
+
+def test_what_failed_since_keeps_a_node_out_whatever_else_passed(planned, checked, undo):
+    planned(done=True, fault="gpu.slow")
+    checked("pass")
+    checked("slow", reason="12% below 590 TFLOP/s", device="GPU-2")
+    assert "check matmul of GPU-2 is slow since: 12% below 590 TFLOP/s" in undo().text
+    checked("pass", device="GPU-2")
+    assert 202 == undo().status_code
+
+
+def test_where_no_check_of_ours_shows_the_cause_any_that_passed_will_do(planned, checked, undo):
+    planned(done=True)
+    checked("not_measured")
+    assert "no check has passed on gpu-1 since: run `rankscope check` there" in undo().text
+    checked("pass", check="dns", device="dns")
+    assert 202 == undo().status_code
+
+
+def test_a_person_takes_it_back_unchecked_by_name_and_that_is_recorded(planned, checked, undo):
+    checked("pass", host="gpu-9")
+    planned(done=True, fault="gpu.slow")
+    assert "or take it back without_check, by name" in undo(by="ann").text
+    answer = undo(by="ann", note="urgent", without_check=True)
+    step = answer.json()["steps"][-1]
+    assert (202, "ann") == (answer.status_code, step["by"])
+    assert step["text"].startswith("to be taken back: urgent; without a check: no check that shows")
+
+
+def test_nobody_takes_it_back_unchecked_without_a_name(new_client, planned, store):
+    client = new_client()
+    planned(done=True)
+    row = {"check": "dns", "device": "dns", "unit": "", "verdict": "pass"}
+    body = {"host": "gpu-9", "results": [row]}
+    assert client.post("/api/v1/checks", json=body).is_success
+    refused = client.post("/api/v1/actions/ab12/undo", json={"without_check": True})
+    assert 409 == refused.status_code
+    assert "it comes back by name: say who (by)" in refused.text
+
+
+@pytest.mark.parametrize(
+    ("when", "action", "code"),
+    [("never", "exclude_node", 202), ("always", "exclude_node", 409), ("always", "pause", 202)],
+)
+def test_the_settings_say_whether_a_check_is_asked_for(
+    new_client, protected, bearer, planned, when, action, code
+):
+    client = new_client(**protected, actions={"check_before_return": when})
+    planned(done=True, action=action)
+    answer = client.post("/api/v1/actions/ab12/undo", headers=bearer("admin"))
+    assert code == answer.status_code, answer.text

@@ -63,3 +63,20 @@ def test_an_event_that_lacks_something_stops_nothing(pairs):
     event = Event("check.result", START + 20, pairs, TelemetryResource("host-1"))
     window = sketch(np.full((4, 60), 0.8), events=(event,))
     assert 1 == len(ActiveChecksDetector().evaluate(window))
+
+
+def test_a_device_that_a_tool_numbers_is_that_of_its_local_rank(found):
+    findings = found(result(20, "failed", check="tool_memory", device="GPU 1"))
+    assert [("host.check_bad", "gpu GPU-3 on host-1")] == kinds(findings)
+
+
+def test_a_rank_that_a_tool_names_is_taken_where_it_runs_on_that_host(found):
+    assert [("host.check_bad", "gpu GPU-3 on host-1")] == kinds(
+        found(result(20, "slow", device="rank 3"))
+    )
+    assert [("host.check_bad", "host host-1")] == kinds(found(result(20, "slow", device="rank 0")))
+
+
+def test_a_numbered_device_that_nobody_uses_speaks_of_its_host_only_where_it_is_bad(found):
+    assert [("host.check_bad", "host host-1")] == kinds(found(result(20, "slow", device="GPU 7")))
+    assert [] == found(result(20, "pass", device="GPU 7"))
