@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...vocabulary import faults
 from ...vocabulary.ids import Fault
 from ..arrays import Floats, Ints
 from ..window import JobWindow
@@ -17,7 +18,6 @@ from . import history
 from .graph import StepGraph, graph_of, join
 from .history import PredictedMean
 from .peers import drawn
-from .replaced import ReplacedPart, replaced_part
 from .spans import StepSpans
 from .work import RankWork, work_of
 
@@ -36,16 +36,16 @@ def replayed(window: JobWindow, spans: StepSpans, fault: Fault, rows: Ints) -> P
     work = work_of(window, spans.now)
     if work is None or not np.isfinite(work.busy).any():
         return None
-    part = replaced_part(fault)
+    part = faults.catalogue()[fault].replaces
     steps = _JobSteps(window, spans, work, graph_of(window))
     some = 0 < len(rows) < len(work.busy)
-    if part is ReplacedPart.EXCHANGE:
+    if part == "exchange":
         return steps.with_earlier_exchange()
-    if part is ReplacedPart.LINK and some:
+    if part == "link" and some:
         return steps.with_another_link(rows)
     if some:
-        return steps.with_peers(rows, handed_out=part is ReplacedPart.HANDED_OUT)
-    return steps.with_earlier_data() if part is ReplacedPart.DATA else None
+        return steps.with_peers(rows, handed_out=part == "handed_out")
+    return steps.with_earlier_data() if part == "data" else None
 
 
 @dataclass(frozen=True, slots=True)
