@@ -61,7 +61,7 @@ def test_a_fault_between_ranks_makes_the_exchange_longer():
 def test_a_part_of_a_step_that_is_none_is_refused_with_what_to_write():
     text = resources.files("rankscope.vocabulary.faults").joinpath("network.toml")
     wrong = text.read_text(encoding="utf-8").replace('"exchange"', '"exchagne"', 1)
-    with pytest.raises(tables.TableError, match=r"nic_down, replaces: .*exchange"):
+    with pytest.raises(tables.TableError, match=r"nic_down: replaces is .* or exchange"):
         tables.rows(faults.FaultKind, wrong, "fault", others=None)
 
 
