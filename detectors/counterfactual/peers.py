@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from .. import compute_time, medians
-from ..arrays import Flags, Floats, Ints
+from ..arrays import Floats, Ints
 from ..window import JobWindow
 from .spans import StepSpans
 from .work import RankWork, work_of
@@ -69,8 +69,9 @@ class PeerWork:
         Where all ranks of a role are suspects, by their own steps before the onset.
         """
         role_of = self._window.role_of
-        counts: Flags = np.isfinite(self._work.busy).any(axis=1)
-        counts[rows] = False
+        suspect = np.zeros(len(role_of), np.bool_)
+        suspect[rows] = True
+        counts = np.isfinite(self._work.busy).any(axis=1) & ~suspect
         shape = (count, len(rows), self._work.busy.shape[1])
         drawn = RankWork(np.zeros(shape), np.zeros(shape), np.zeros(shape))
         error = 0.0
