@@ -8,8 +8,8 @@ from rankscope.vocabulary.counterfactuals import StepComparison, StepTimeWithout
 START = 1_700_000_000.0
 
 
-def comparison(step=1.5, without=1.0, until=100.0):
-    interval = StepTimeWithout(without, 0.9 * without, 1.1 * without)
+def comparison(step=1.5, without=1.0, until=100.0, error=0.1):
+    interval = StepTimeWithout(without, (1 - error) * without, (1 + error) * without)
     return StepComparison(step, interval, "phases", 60, 99, START + until)
 
 
@@ -81,6 +81,25 @@ def test_it_is_measured_where_a_document_is_made_and_not_each_second(metered, co
     for now in range(60, 180):
         evaluate(now, *contended())
     assert 3 <= len(asked) <= 120 / EVERY_SECONDS
+
+
+def test_a_device_that_holds_nobody_up_is_info_until_it_does(evaluated, tracker, found, entity_of):
+    behind = found("gpu.behind_peers", entity_of("gpu.behind_peers", 1), 40.0, score=3.0)
+    holds_up = []
+
+    def meter(*_asked):
+        return comparison(step=1.0, without=0.8 if holds_up else 1.0, error=0.01)
+
+    def level():
+        return next(iter(tracker.incidents.values())).severity
+
+    for now in range(60, 200):
+        evaluated(now, behind, meter=meter)
+    assert "info" == level()
+    holds_up.append(True)
+    for now in range(200, 260):
+        evaluated(now, behind, meter=meter)
+    assert "warning" == level()
 
 
 def test_a_job_that_stands_still_has_none(metered, topology, found):
