@@ -72,11 +72,11 @@ def run(arguments: argparse.Namespace) -> int:
         for row in rows:
             print(terminal.json_line(row))
     elif rows:
-        head = (*(key.upper() for key in keys), "USED", "LOST", "WITHOUT CAUSES", "GOODPUT",
+        head = (*(key.upper() for key in keys), "USED", "LOST", "CAUSES TOOK", "GOODPUT",
                 "INCIDENTS", "MTTD", "MTTA", "MTTR", "COSTLIEST")  # fmt: skip
         print(tables.table([head, *(tables.plain(_row(row, keys)) for row in rows)]))
         print("used, lost: GPU-hours; goodput: the share of use that was not lost; times: means")
-        print("without causes: GPU-hours that would not have been lost, where steps were measured")
+        print("causes took: GPU-hours that steps without them would not, where they were measured")
     else:
         print("nothing was used, and nothing lost")
     return 0

@@ -13,7 +13,7 @@ export function slowestFigure(answer) {
   const columns = [[t("slowest.without")], [t("column.steptime"), number], [t("slowest.interval"), number], [t("slowest.hour"), number]];
   const last = rows.at(-1);
   return h("figure", { class: "slowest" },
-    h("figcaption", {}, t("slowest.sentence", { step: duration(answer.step_seconds, 1), without: duration(last.without.step_seconds, 1), n: last.removed })),
+    h("figcaption", {}, t(last.removed === 1 ? "slowest.one" : "slowest.sentence", { step: duration(answer.step_seconds, 1), without: duration(last.without.step_seconds, 1), n: last.removed, name: names[0] })),
     table(columns, rows.map((row) => ({ cells: [
       names.slice(0, row.removed).join(", "), duration(row.without.step_seconds, 1),
       t("impact.between", { low: duration(row.without.low, 1), high: duration(row.without.high, 1) }), gain(row.an_hour),

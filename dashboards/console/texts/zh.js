@@ -70,7 +70,7 @@ export default {
   "chart.all": "{name}：{n}，中位数 {value}。", "chart.notfinite": "非有限值", "chart.medianvalue": "中位数 {value}", "chart.nopeers": "{name}：{ranks} {value}；没有同伴上报。",
   "chart.since": "{name}（自起始以来）", "chart.against": "{name}：{ranks} {value}，{peers}为 {theirs}。", "chart.against.times": "{name}：{ranks} {value}，{peers}为 {theirs}，是其 {times} 倍。",
   "heatmap.sentence": "{ranks}的{name}，第 {from} 至 {to} 步：大多在 {low} 与 {high} 之间。{worst}", "heatmap.worst": "rank {rank} 明显异常。", "heatmap.coarse": "每格取 {ranks}、{steps}中的最大值", "heatmap.every": "逐 rank 逐步显示", "heatmap.step": "第 {n} 步", "heatmap.cell": "rank {rank}，第 {step} 步：{value}",
-  "slowest.sentence": "一步耗时 {step}；若没有最慢的 {n} 个，则为 {without}。", "slowest.without": "去掉", "slowest.interval": "90 % 区间", "slowest.hour": "每小时可收回", "slowest.basis": "它们的工作以同角色同伴的工作替换，依据各 rank 在一步中所做的工作。", "gains.interval": "90 % 区间 {low} 至 {high}", "gains.sentence": "修复它可收回：最近 7 天 {past}，依据指向它的事件；现在每小时 {now}，依据在其上运行的作业。",
+  "slowest.one": "一步耗时 {step}；若没有 {name}，则为 {without}。", "slowest.sentence": "一步耗时 {step}；若没有最慢的 {n} 个，则为 {without}。", "slowest.without": "去掉", "slowest.interval": "90 % 区间", "slowest.hour": "每小时可收回", "slowest.basis": "它们的工作以同角色同伴的工作替换，依据各 rank 在一步中所做的工作。", "gains.interval": "90 % 区间 {low} 至 {high}", "gains.sentence": "修复它可收回：最近 7 天 {past}，依据指向它的事件；现在每小时 {now}，依据在其上运行的作业。",
   "waits.sentence": "最常被等待的是 {host} 上的 rank {rank}：占全部等待的 {share} %，在 {steps}中有 {last} 步最后到达。", "waits.nobody": "没有 rank 在等待。", "waits.axes": "行等待列", "waits.cell": "{waiting} 等待 {awaited} {value}", "waits.lost": "损失 {seconds} rank·秒，{steps}最后到达",
   "phases.sentence": "一步耗时 {step}；其中 {share} % 为{phase}。", "phases.step": "步",
   "throughput.sentence": "吞吐量：所有 rank 合计每秒 {value} 个 token。", "throughput.label": "每秒 token 数",
