@@ -43,13 +43,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     large = verbs.add_parser("cost", help="CPU of evaluation with the meter and without")
     large.add_argument("--ranks", type=int, default=1024)
     large.add_argument("--kind", default="slow_gpu", help="of the simulator's faults")
+    large.add_argument(
+        "--slowest", action="store_true", help="only of a job without its slowest, drawn by hand"
+    )
     chosen = parser.parse_args(arguments)
     if chosen.verb == "traces":
         found = traces.document(chosen.folder)
         print(json.dumps(found, indent=1))
         return 0 if found["close"] else 1
     if chosen.verb == "cost":
-        print(json.dumps(cost.cost(chosen.ranks, chosen.kind)))
+        drawn = chosen.slowest
+        found = cost.slowest_cost(chosen.ranks) if drawn else cost.cost(chosen.ranks, chosen.kind)
+        print(json.dumps(found))
         return 0
     if chosen.verb == "worlds":
         cases = _cases(chosen.suite, chosen.seed)

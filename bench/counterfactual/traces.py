@@ -44,8 +44,9 @@ class OperationTrace:
     def works(self) -> Floats:
         """Return [ranks, steps], what each rank computes in a step; rank: pipeline, then stage."""
         stages, _, steps, lines = self.forward.shape
-        busy = (self.forward + self.backward).sum(axis=1)
-        return busy.transpose(2, 0, 1).reshape(lines * stages, steps)
+        busy: Floats = (self.forward + self.backward).sum(axis=1)
+        works: Floats = busy.transpose(2, 0, 1).reshape(lines * stages, steps)
+        return works
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def slowdowns(folder: Path) -> Iterator[TraceSlowdown]:
 
 def read(path: Path, name: str) -> OperationTrace:
     """Return the compute of a trace; raises OSError, and ArrowInvalid for what is no trace."""
-    table = parquet.read_table(path)  # type: ignore[no-untyped-call]
+    table = parquet.read_table(path)
     columns = {name: table[name].to_numpy() for name in table.column_names}
     kinds = columns["optype"].astype(str)
     index, step = np.unique(columns["step"], return_inverse=True)

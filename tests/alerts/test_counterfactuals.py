@@ -85,7 +85,7 @@ def test_it_is_measured_where_a_document_is_made_and_not_each_second(metered, co
 
 def test_a_device_that_holds_nobody_up_is_info_until_it_does(evaluated, tracker, found, entity_of):
     behind = found("gpu.behind_peers", entity_of("gpu.behind_peers", 1), 40.0, score=3.0)
-    holds_up = []
+    holds_up: list[bool] = []
 
     def meter(*_asked):
         return comparison(step=1.0, without=0.8 if holds_up else 1.0, error=0.01)

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import time
+from typing import Any
 
 import pytest
 
@@ -160,7 +161,7 @@ def test_the_slowest_of_all_jobs_together_are_refused(capsys):
 
 
 def test_a_job_that_reports_no_parts_of_steps_has_no_slowest(monkeypatch, capsys):
-    answer = {
+    answer: dict[str, Any] = {
         "by": "rank",
         "basis": None,
         "step_seconds": None,

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def test_a_stage_runs_forwards_ahead_and_then_by_turns():
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder of one trace: a worker of the second stage takes twice as long as others."""
-    rows = {
+    rows: dict[str, list[Any]] = {
         name: [] for name in ("dp_rank", "stage", "step", "optype", "start_ts", "duration", "mb_id")
     }
     random = np.random.default_rng(3)

@@ -69,6 +69,7 @@ def test_the_store_keeps_what_a_document_says_of_steps_without_the_cause(opened,
     opened(identity="a1", at=MONDAY, measured=measured(3.0, basis="durations"))
     opened(identity="a2", at=MONDAY)
     first, second = CostLedger(store, keep_days=36500).rows(MONDAY + 60)
+    assert first.measured is not None
     assert ("durations", 3.0) == (first.measured.basis, first.measured.hours.gpu_hours)
     assert second.measured is None
 
@@ -113,6 +114,7 @@ def test_a_host_that_holds_several_jobs_up_counts_in_each():
         by="host", basis="phases", step_seconds=1.0, steps=9, slowest=[place, alone], without=[]
     )
     (found,) = by_host([], {"run-1": document, "run-2": document}, since=0.0, until=1.0)
+    assert found.an_hour is not None
     assert ("gpu-1", 4.0, None) == (found.host, found.an_hour.gpu_hours, found.past)
 
 
