@@ -69,7 +69,7 @@ def without_slowest(window: JobWindow, place: Place) -> StepsWithoutSlowest | No
     seconds = _behind(window, work.ready + steps.peers.freed, place_of)
     order = np.argsort(-seconds, kind="stable")[: max(COUNTS)]
     slowest = order[seconds[order] > 0].tolist()
-    removing = _Removing(steps, place_of, slowest)
+    removing = _RemovedPlaces(steps, place_of, slowest)
     alone = [removing.without([number]) for number in slowest]
     removed = {
         count: alone[0] if count == 1 else removing.without(slowest[:count])
@@ -87,7 +87,7 @@ def without_slowest(window: JobWindow, place: Place) -> StepsWithoutSlowest | No
     )
 
 
-class _Removing:
+class _RemovedPlaces:
     """Takes some of the slowest places away; the work of all others is added up only once."""
 
     def __init__(self, steps: JobSteps, place_of: Ints, slowest: Sequence[int]) -> None:
