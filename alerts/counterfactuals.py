@@ -3,7 +3,13 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ..vocabulary.counterfactuals import StepComparison, StepCounterfactual
+from ..vocabulary.counterfactuals import (
+    NO_HOURS,
+    GpuHours,
+    StepComparison,
+    StepCounterfactual,
+    sum_of,
+)
 from ..vocabulary.ids import Fault
 from ..vocabulary.ranks import RankSet
 
@@ -30,7 +36,7 @@ class MeasuredLoss:
     steps: StepComparison | None = None
     at: float = float("-inf")
     gpus: int = 0
-    gpu_hours: float = 0.0
+    lost: GpuHours = NO_HOURS
 
     def due(self, now: float) -> bool:
         """Return whether the last measurement is old enough for another one."""
@@ -42,7 +48,7 @@ class MeasuredLoss:
             return
         since = onset if self.steps is None else self.steps.until
         hours = max(steps.until - since, 0.0) / 3600
-        self.gpu_hours += steps.share * gpus * hours
+        self.lost = self.lost.then(steps.without.gain_of(steps.step_seconds, gpus).times(hours))
         self.steps, self.gpus, self.at = steps, gpus, now
 
     @property
@@ -57,10 +63,12 @@ def total(losses: Iterable[MeasuredLoss]) -> StepCounterfactual | None:
     first = measured[0].steps if measured else None
     if first is None:
         return None
+    lost = sum_of(loss.lost for loss in measured)
     return StepCounterfactual(
         step_seconds=first.step_seconds,
         without=first.without,
-        gpu_hours_lost=sum(loss.gpu_hours for loss in measured),
+        gpu_hours_lost=lost.gpu_hours,
         gpu_hours_an_hour=sum(loss.gpu_hours_an_hour for loss in measured),
         basis=first.basis,
+        lost=lost,
     )

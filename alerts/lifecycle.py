@@ -22,7 +22,7 @@ from ..vocabulary.inspection import IncidentProfile, StackGroup
 from . import first_cause, stacks, summary
 from .affected_job import AffectedJob, JobHealth, total
 from .causes.engine import RootExplanation, ranks_at
-from .counterfactuals import StepMeter
+from .counterfactuals import StepMeter, unmeasured
 from .first_cause import FirstCause
 from .notices import SentNotices
 from .outside import MOST_NOTED, TimelineNote
@@ -129,12 +129,13 @@ class TrackedIncident:
         policy: IncidentPolicy,
         *,
         gone: bool = False,
+        meter: StepMeter = unmeasured,
     ) -> IncidentChange | None:
         """Take what was found about one of the jobs at `now`; return the change, if material.
 
         `explanation` has this incident's symptoms, None when there are none any more; `gone`:
-        the device that it is about is not back yet. What it costs is in the change once the job's
-        losses are divided (`counted`).
+        the device that it is about is not back yet; `meter` is asked before it gets worse. What it
+        costs is in the change once the job's losses are divided (`counted`).
         """
         if not self.open:
             return None
@@ -151,10 +152,14 @@ class TrackedIncident:
                 self._note(now, "symptom", text)
         observed = None if self.first is None or self.announced else self.root
         material = bool(new) | self._note_cause(explanation, now)
+        assert self.first is not None  # noqa: S101  _note_cause has set it
         if observed is not None and self._begins_anew(explanation, after=observed[0]):
             self._begin_anew(job, symptoms, health, now)
-        material |= self._note_severity(symptoms, health, now, policy)
-        assert self.first is not None  # noqa: S101  _note_cause has set it
+        found = self.severity_of(symptoms, self.first.cause, health, now, policy)
+        if worse(found, self.severity):  # an incident never gets milder
+            self.measure(job, meter, now)
+            found = self.severity_of(symptoms, self.first.cause, health, now, policy)
+            material |= self._note_severity(found, now)
         if self.document is not None:
             stale = now - self.document.updated_at >= REFRESH_SECONDS
             if not (material or stale or self.notices.reopened):
@@ -315,17 +320,9 @@ class TrackedIncident:
         if len(self.cause_history) > MOST_CAUSES:
             del self.cause_history[MOST_CAUSES // 2]
 
-    def _note_severity(
-        self,
-        symptoms: Sequence[Finding],
-        health: JobHealth,
-        now: float,
-        policy: IncidentPolicy,
-    ) -> bool:
-        assert self.first is not None  # noqa: S101  _note_cause has set it
-        found = self.severity_of(symptoms, self.first.cause, health, now, policy)
+    def _note_severity(self, found: Severity, now: float) -> bool:
         if not worse(found, self.severity):
-            return False  # an incident never gets milder
+            return False
         if self.document is not None:
             self._note(now, "severity", f"{self.severity} -> {found}")
         self.severity = found
@@ -341,7 +338,10 @@ class TrackedIncident:
     ) -> Severity:
         """Return how bad symptoms of one of its jobs are, by what it has cost so far."""
         lasted, costly = now - self.found_at, self._is_costly(policy)
-        return severity(symptoms, cause, lasted, health.step_seconds, costly=costly)
+        # Of several jobs one may gain nothing where another does.
+        measured = [part.measured.steps for part in self.parts.values()]
+        steps = measured[0] if len(measured) == 1 else None
+        return severity(symptoms, cause, lasted, health.step_seconds, costly=costly, steps=steps)
 
     def absent(
         self, job: Job, health: JobHealth, now: float, *, gone: bool = False

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ..vocabulary import faults
 from ..vocabulary import findings as kinds
+from ..vocabulary.counterfactuals import StepComparison
 from ..vocabulary.faults import SEVERITIES, Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.ids import Fault
@@ -22,6 +23,9 @@ SURE_OF_HANG = 0.95
 """The probability from which on a cause that hangs jobs makes a stall certain: the job stands still
 in any case."""
 
+NOTHING_GAINED = 0.02
+"""A gain below this share of a step, at the far end of its 90 % interval, is none."""
+
 COSTLY_SLOWDOWN = 1.5
 """A job whose steps take so many times longer loses a third of its GPUs: that pages."""
 
@@ -33,12 +37,14 @@ def severity(
     step_seconds: float = 0.0,
     *,
     costly: bool = True,
+    steps: StepComparison | None = None,
 ) -> Severity:
     """Return the severity of symptoms that were first found `lasted` seconds ago.
 
     `step_seconds`: how long a step of the job usually takes, 0 where nobody can tell. `costly`:
     they have cost so much by now that somebody would look at slowness that waits for its cost,
-    which is info before.
+    which is info before. `steps`: the job's steps with and without the cause, where they were
+    compared.
 
     A stall starts as info: evaluation or a checkpoint may explain it; the score of its detector
     rises when that is over, or a device or driver that hangs explains it for certain; what else the
@@ -51,13 +57,30 @@ def severity(
     it. What costs the job nothing and is barely worth reporting (a row remap that waits for a
     reset) is info, whatever its fault usually is, and makes nothing else worse that happens beside
     it (a clock that is off, of a job whose batches are uneven as ever). What is only claimed makes
-    nothing worse: alone it is info.
+    nothing worse: alone it is info. So is a slow device or rank without which the job would be no
+    faster, where the job is as fast as ever.
     """
     symptoms = [symptom for symptom in symptoms if not symptom.claimed]
     if not symptoms:
         return "info"
+    if steps is not None and slows_nobody(symptoms, steps):
+        return "info"
     level = _severity(symptoms, cause, lasted, step_seconds, stalled=False)
     return level if costly or not waits_for_its_cost(symptoms, cause) else "info"
+
+
+def slows_nobody(symptoms: Sequence[Finding], steps: StepComparison) -> bool:
+    """Return whether symptoms are slowness alone, and steps without their cause would take no less.
+
+    Measured by what ranks do in a step, and with certainty. Where the job's own steps are found to
+    be long the cause is another one, and the slowness stays what it is.
+    """
+    only_slow = all(
+        kinds.catalogue()[symptom.kind].slowdown and symptom.entity.type != "job"
+        for symptom in symptoms
+    )
+    least = (1 - NOTHING_GAINED) * steps.step_seconds
+    return only_slow and steps.basis == "phases" and steps.without.low > least
 
 
 def waits_for_its_cost(symptoms: Sequence[Finding], cause: RootCause) -> bool:

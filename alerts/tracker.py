@@ -183,13 +183,15 @@ class IncidentTracker:
             elif (other := self._of_one_change(job, incident, explanation)) is not None:
                 change = self._explained_by(other, incident, now)
                 joined.append(other)
-                more = other.advance(job, explanation, health, now, self.policy)
+                more = other.advance(job, explanation, health, now, self.policy, meter=meter)
                 if more is not None:
                     made.append((more, other))
             if change is None:
                 over = explanation is None or health.over
                 gone = over and incident.announced and self.repairs.needed(incident, seen, now)
-                change = incident.advance(job, explanation, health, now, self.policy, gone=gone)
+                change = incident.advance(
+                    job, explanation, health, now, self.policy, gone=gone, meter=meter
+                )
             news = incident.open and incident.note(notes(incident.opened_at), now)
             if incident.open and incident.stops(job):
                 news |= incident.take_stacks(stacks(incident.opened_at), now)

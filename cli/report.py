@@ -187,9 +187,12 @@ def _without(row: Document) -> list[str]:
     instead = f"without this cause {_shown(without['step_seconds'])} s"
     interval = f"{_shown(without['low'])} - {_shown(without['high'])} s"
     more = _shown(found["gpu_hours_an_hour"])
+    # As above.
+    lost = found.get("lost")
+    between = f" (90 % interval {_shown(lost['low'])} - {_shown(lost['high'])})" if lost else ""
     return [
         f"steps take {step}; {instead} (90 % interval {interval}), {basis}",
-        f"{_shown(found['gpu_hours_lost'])} GPU-hours lost by that, {more} more an hour",
+        f"{_shown(found['gpu_hours_lost'])} GPU-hours lost by that{between}, {more} more an hour",
     ]
 
 

@@ -41,6 +41,13 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def interval(value: float | None, low: float | None, high: float | None) -> str:
+    """Return a figure with its interval as a cell, "-" where it is not known."""
+    if value is None or low is None or high is None:
+        return "-"
+    return f"{value:.2f} ({low:.2f} - {high:.2f})"
+
+
 def moment(at: str) -> str:
     """Return an RFC 3339 time as a cell: to the second, in its own zone."""
     return at.replace("T", " ")[:19]

@@ -1,4 +1,4 @@
-"""`python -m bench.counterfactual worlds|real|cost`: how right the step time without a cause is."""
+"""How right step times without a cause are: `python -m bench.counterfactual worlds|real|...`."""
 
 import argparse
 import json
@@ -13,7 +13,8 @@ from rankscope.lab.suites.cases import SuiteCase
 from rankscope.vocabulary import findings as kinds
 from rankscope.vocabulary.ids import Fault
 
-from . import cost, figures, real, worlds
+from . import cost, figures, real, traces, worlds
+from .episodes import KINDS
 from .figures import MeasuredCase
 
 
@@ -31,12 +32,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gloo.add_argument("--runs", type=int, default=13, help="jobs; default: 13, one of each kind")
     gloo.add_argument("--seed", type=int, default=1)
     gloo.add_argument("--out", type=Path, help="keep the cases here, as JSON lines")
+    gloo.add_argument(
+        "--kinds",
+        type=lambda text: text.split(","),
+        default=list(KINDS),
+        help=f"some of {','.join(KINDS)}; default: all of them, in turn",
+    )
+    published = verbs.add_parser("traces", help="traces that others published, with slowdowns")
+    published.add_argument("folder", type=Path, help="`data` of ByteDance-Seed/StragglerAnalysis")
     large = verbs.add_parser("cost", help="CPU of evaluation with the meter and without")
     large.add_argument("--ranks", type=int, default=1024)
     large.add_argument("--kind", default="slow_gpu", help="of the simulator's faults")
+    large.add_argument(
+        "--slowest", action="store_true", help="only of a job without its slowest, drawn by hand"
+    )
     chosen = parser.parse_args(arguments)
+    if chosen.verb == "traces":
+        found = traces.document(chosen.folder)
+        print(json.dumps(found, indent=1))
+        return 0 if found["close"] else 1
     if chosen.verb == "cost":
-        print(json.dumps(cost.cost(chosen.ranks, chosen.kind)))
+        drawn = chosen.slowest
+        found = cost.slowest_cost(chosen.ranks) if drawn else cost.cost(chosen.ranks, chosen.kind)
+        print(json.dumps(found))
         return 0
     if chosen.verb == "worlds":
         cases = _cases(chosen.suite, chosen.seed)
@@ -44,7 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         some = [cases[number * len(cases) // chosen.most] for number in range(chosen.most)]
         rows = _worlds(cases if chosen.most >= len(cases) else some, chosen.jobs, chosen.out)
     else:
-        rows = real.cases(chosen.runs, chosen.seed)
+        unknown = sorted(set(chosen.kinds) - set(KINDS))
+        if unknown:
+            gloo.error(f"--kinds: there is no {unknown[0]}; write some of {', '.join(KINDS)}")
+        rows = real.cases(chosen.runs, chosen.seed, chosen.kinds)
     if chosen.out is not None:
         chosen.out.write_text(figures.lines(rows), encoding="utf-8")
     print(json.dumps(figures.groups(rows), indent=1))

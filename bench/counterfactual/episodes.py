@@ -1,8 +1,8 @@
 """What real jobs do: a shape of training, a fault in it, and when the fault begins and ends."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -17,6 +17,14 @@ FAULTS: dict[Trouble, str] = {
     "pauses": "software.gc_pause",
 }
 RANKS = 4
+
+KINDS: dict[str, tuple[Shape, Trouble]] = {
+    f"{shape}-{trouble}": (shape, trouble)
+    for shape in get_args(Shape)
+    for trouble in FAULTS
+    if trouble != "stage" or shape == "pipeline"
+}
+"""Each shape with each fault that it can have, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +64,11 @@ class RealEpisode:
         return self.begin <= step < self.end
 
 
-def drawn(count: int, seed: int) -> Iterator[RealEpisode]:
-    """Yield episodes: each shape with each fault that it can have, in turn, of drawn sizes."""
+def drawn(count: int, seed: int, kinds: Sequence[str] = tuple(KINDS)) -> Iterator[RealEpisode]:
+    """Yield episodes: of some KINDS, in turn, of drawn sizes."""
     random = np.random.default_rng(seed)
-    kinds: list[tuple[Shape, Trouble]] = [
-        (shape, trouble)
-        for shape in ("data", "tensor", "pipeline")
-        for trouble in FAULTS
-        if trouble != "stage" or shape == "pipeline"
-    ]
     for number in range(count):
-        shape, trouble = kinds[number % len(kinds)]
+        shape, trouble = KINDS[kinds[number % len(kinds)]]
         factor, seconds = random.uniform(1.15, 1.8), random.uniform(0.05, 0.2)
         size = factor if trouble in ("slow-rank", "stage") else seconds
         yield RealEpisode(number, shape, trouble, int(random.integers(RANKS)), float(size))

@@ -1,7 +1,8 @@
 """One rank of the real jobs: torch over gloo, watched by the probe, one job after the other.
 
-`python -m bench.counterfactual.ranks COUNT SEED`, with the variables that torchrun would set. Work
-on a device is slept, so that ranks do not compete for the CPUs; what they exchange is exchanged.
+`python -m bench.counterfactual.ranks COUNT SEED KINDS`, with the variables that torchrun would set.
+Work on a device is slept, so that ranks do not compete for the CPUs; what they exchange is
+exchanged.
 """
 
 import os
@@ -114,7 +115,7 @@ def main() -> int:
     distributed.init_process_group("gloo")
     groups = [distributed.new_group([0, 1]), distributed.new_group([2, 3])]
     rank = int(os.environ["RANK"])
-    for episode in drawn(int(sys.argv[1]), int(sys.argv[2])):
+    for episode in drawn(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3].split(",")):
         EpisodeRank(episode, rank, groups).run()
     distributed.destroy_process_group()
     return 0

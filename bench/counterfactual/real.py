@@ -54,7 +54,7 @@ class ReportedSteps:
         return {step: float(np.median(values)) for step, values in sorted(found.items())}
 
 
-def run(count: int, seed: int) -> dict[str, ReportedSteps]:
+def run(count: int, seed: int, kinds: Sequence[str]) -> dict[str, ReportedSteps]:
     """Run the episodes; return what was reported, by job."""
     found: dict[str, ReportedSteps] = {}
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
@@ -62,7 +62,7 @@ def run(count: int, seed: int) -> dict[str, ReportedSteps]:
         receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         receiver.bind(path)
         receiver.settimeout(0.5)
-        ranks = _started(count, seed, path)
+        ranks = _started([str(count), str(seed), ",".join(kinds)], path)
         while any(process.poll() is None for process in ranks):
             for sent in _received(receiver):
                 steps = found.setdefault(sent.job, ReportedSteps())
@@ -132,11 +132,11 @@ def _received(receiver: socket.socket) -> Iterator[datagram.ProbeDatagram]:
         yield datagram.decode(data)
 
 
-def _started(count: int, seed: int, path: str) -> list[subprocess.Popen[bytes]]:
+def _started(arguments: Sequence[str], path: str) -> list[subprocess.Popen[bytes]]:
     port = free_port()
     return [
         subprocess.Popen(
-            [sys.executable, "-m", "bench.counterfactual.ranks", str(count), str(seed)],
+            [sys.executable, "-m", "bench.counterfactual.ranks", *arguments],
             env={
                 **clean_environment(),
                 "RANK": str(rank),
@@ -151,12 +151,12 @@ def _started(count: int, seed: int, path: str) -> list[subprocess.Popen[bytes]]:
     ]
 
 
-def cases(count: int, seed: int) -> list[MeasuredCase]:
-    """Run so many episodes; return those that were measured."""
-    reported = run(count, seed)
+def cases(count: int, seed: int, kinds: Sequence[str]) -> list[MeasuredCase]:
+    """Run so many episodes of some kinds; return those that were measured."""
+    reported = run(count, seed, kinds)
     rows = [
         measured(episode, reported[episode.job])
-        for episode in drawn(count, seed)
+        for episode in drawn(count, seed, kinds)
         if episode.job in reported
     ]
     return [row for row in rows if row is not None]

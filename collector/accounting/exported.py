@@ -9,8 +9,9 @@ from ...vocabulary.clock import Clock
 from ..store.store import IncidentDatabaseStore
 from ..windows.queries import JobSummary
 from ..windows.waits import WaitReader
-from . import families
+from . import families, gains
 from .families import MOST_SERIES, MetricFamily
+from .gains import RunningGains
 from .goodput import GoodputMeter
 from .ledger import CostLedger, CostTotals
 from .watched import JobSummaries, PipelineReader
@@ -31,6 +32,7 @@ class IncidentMetrics(Collector):
         ledger: CostLedger,
         watched: JobSummaries,
         goodputs: GoodputMeter,
+        running: RunningGains,
         *,
         owner: PipelineReader,
         store: IncidentDatabaseStore,
@@ -39,6 +41,7 @@ class IncidentMetrics(Collector):
         self._ledger = ledger
         self._watched = watched
         self._goodputs = goodputs
+        self._running = running
         self._owner = owner
         self._store = store
         self._clock = clock
@@ -54,7 +57,8 @@ class IncidentMetrics(Collector):
         jobs = self._watched.jobs()
         totals = self._ledger.totals(since=now - _RECENT_SECONDS)
         yield _incidents(totals)
-        yield _lost(totals)
+        yield _by_fault(families.LOST, {job: row.lost for job, row in totals.items()})
+        yield _by_fault(families.CAUSE_LOST, {job: row.measured for job, row in totals.items()})
         yield self._host_lost(now)
         yield from self._active()
         yield from self._losing()
@@ -67,6 +71,7 @@ class IncidentMetrics(Collector):
         reporting = [row for row in jobs if now - row.last_received <= REPORTING_SECONDS]
         yield from _jobs(reporting[:MOST_SERIES], now)
         yield self._awaited(now)
+        yield from self._gained(jobs, now)
         yield self._scores({row.job for row in reporting})
         yield from self._outbox()
         yield from self._checks(self._clock.now())
@@ -136,6 +141,18 @@ class IncidentMetrics(Collector):
             labels = (row.job, row.kind, row.group, str(row.rank), row.host or "")
             family.add_metric(labels, row.seconds)
         return family
+
+    def _gained(self, jobs: Sequence[JobSummary], now: float) -> Iterator[Metric]:
+        """Yield what running jobs would give back without their slowest hosts, and each host."""
+        found = self._running.of(jobs, now)
+        by_job, by_host = families.JOB_GAIN.gauge(), families.HOST_GAIN.gauge()
+        rows = [(job, row) for job, document in found.items() for row in document.without]
+        for job, row in rows[: families.JOB_GAIN.most]:
+            by_job.add_metric((job, str(row.removed)), row.an_hour.gpu_hours)
+        hosts = gains.by_host((), found, since=now, until=now)
+        for host in hosts[: families.HOST_GAIN.most]:
+            by_host.add_metric((host.host,), sum(one.an_hour.gpu_hours for one in host.now))
+        yield from (by_job, by_host)
 
     def _scores(self, reporting: set[str]) -> Metric:
         """Return the scores of the ranks that stand out most, of jobs that still report."""
@@ -210,12 +227,11 @@ def _incidents(totals: Mapping[str | None, CostTotals]) -> Metric:
     return family
 
 
-def _lost(totals: Mapping[str | None, CostTotals]) -> Metric:
-    family = families.LOST.counter()
+def _by_fault(named: MetricFamily, lost: Mapping[str | None, Mapping[str, float]]) -> Metric:
+    """Return GPU seconds by job and fault."""
+    family = named.counter()
     sums = sorted(
-        ((job or "", fault), seconds)
-        for job, row in totals.items()
-        for fault, seconds in row.lost.items()
+        ((job or "", fault), seconds) for job, row in lost.items() for fault, seconds in row.items()
     )
     for labels, seconds in sums[:MOST_SERIES]:
         family.add_metric(labels, seconds)

@@ -49,6 +49,25 @@ LOST = MetricFamily(
     "GPU seconds that incidents took.",
     ("job_id", "fault"),
 )
+CAUSE_LOST = MetricFamily(
+    "rankscope_cause_gpu_seconds_lost_total",
+    "counter",
+    "GPU seconds that would not have been lost without the cause, by steps as they would be: of "
+    "incidents whose steps could be compared.",
+    ("job_id", "fault"),
+)
+JOB_GAIN = MetricFamily(
+    "rankscope_job_gpus_gained",
+    "gauge",
+    "GPUs whose time a job would give back without its slowest one, two and five hosts.",
+    ("job_id", "removed"),
+)
+HOST_GAIN = MetricFamily(
+    "rankscope_host_gpus_gained",
+    "gauge",
+    "GPUs whose time running jobs would give back with this host replaced; those with most.",
+    ("host_name",),
+)
 HOST_LOST = MetricFamily(
     "rankscope_host_gpu_seconds_lost_total",
     "counter",
@@ -159,6 +178,7 @@ CHECK_VERDICT = MetricFamily(
 FAMILIES = (
     INCIDENTS,
     LOST,
+    CAUSE_LOST,
     HOST_LOST,
     INCIDENT,
     INCIDENT_OPENED,
@@ -173,6 +193,8 @@ FAMILIES = (
     JOB_STEP_SECONDS,
     JOB_SILENT,
     WAITED_FOR,
+    JOB_GAIN,
+    HOST_GAIN,
     SCORE,
     MESSAGES,
     OLDEST_PENDING,

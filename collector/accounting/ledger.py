@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.times import parse
-from ..store.costs import CauseRoot, IncidentCosts, really, taken
+from ..store.costs import CauseRoot, IncidentCosts, WeeklyCost, measured, really, taken
 from ..store.incidents import RecordedChange
 from ..store.store import IncidentDatabaseStore
 
@@ -25,13 +25,15 @@ class CostTotals:
 
     incidents: number by (fault, severity, status), each counted for its first job. lost: GPU
     seconds by fault, of incidents of several jobs one's own part. charged: incidents that `lost`
-    is made of, by fault. updated_at: the newest change (s since the epoch). active: incidents not
-    resolved. held: the incidents that are counted, by id.
+    is made of, by fault. measured: GPU seconds by fault that would not have been lost without the
+    cause, of incidents whose steps were compared. updated_at: the newest change (s since the
+    epoch). active: incidents not resolved. held: the incidents that are counted, by id.
     """
 
     incidents: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     lost: dict[str, float] = field(default_factory=dict)
     charged: Counter[str] = field(default_factory=Counter)
+    measured: dict[str, float] = field(default_factory=dict)
     updated_at: float = 0.0
     active: int = 0
     held: dict[str, IncidentCosts] = field(default_factory=dict)
@@ -47,12 +49,16 @@ class CostTotals:
         if not self.incidents[key]:
             del self.incidents[key]
 
-    def charge(self, row: IncidentCosts, gpu_seconds: float, sign: int) -> None:
-        """Count what an incident took, in (sign 1) or out (-1)."""
+    def charge(self, row: IncidentCosts, gpu_seconds: float, measured: float, sign: int) -> None:
+        """Count what an incident took, and what of it was measured, in (sign 1) or out (-1)."""
+        if row.measured is not None:
+            self.measured[row.fault] = self.measured.get(row.fault, 0.0) + sign * measured
         self.lost[row.fault] = self.lost.get(row.fault, 0.0) + sign * gpu_seconds
         self.charged[row.fault] += sign
         if not self.charged[row.fault]:
-            del self.lost[row.fault], self.charged[row.fault]  # else a rounding of nothing is left
+            # Else a rounding of nothing is left.
+            del self.lost[row.fault], self.charged[row.fault]
+            self.measured.pop(row.fault, None)
         self.active += sign * (row.status != "resolved")
         self.updated_at = max(self.updated_at, row.updated_at)
 
@@ -145,7 +151,13 @@ class CostLedger:
         with self._lock:
             self._loaded()
             return {
-                job: replace(row, incidents=Counter(row.incidents), lost=dict(row.lost), held={})
+                job: replace(
+                    row,
+                    incidents=Counter(row.incidents),
+                    lost=dict(row.lost),
+                    held={},
+                    measured=dict(row.measured),
+                )
                 for job, row in self._totals.items()
                 if row.charged and (row.active or row.updated_at >= since)
             }
@@ -179,16 +191,23 @@ class CostLedger:
         """Count an incident in (sign 1) or out (-1), for its jobs and for its host."""
         self._totals.setdefault(row.job, CostTotals()).add(row, sign)
         for job in dict.fromkeys((row.job, *(part.job for part in row.taken))):
-            lost = sum(part.gpu_seconds for part in row.taken if part.job == job)
-            self._totals.setdefault(job, CostTotals()).charge(row, lost, sign)
+            mine = [part for part in row.taken if part.job == job]
+            lost = sum(part.gpu_seconds for part in mine)
+            self._totals.setdefault(job, CostTotals()).charge(row, lost, _measured(row, mine), sign)
         if row.root is not None and row.root.host is not None:
             self._hosts.setdefault(row.root.host, CostTotals()).charge(
-                row, row.gpu_seconds_lost, sign
+                row, row.gpu_seconds_lost, _measured(row, row.taken), sign
             )
         if sign > 0 and row.status != "resolved":
             self._unresolved.add(row.id)
         else:
             self._unresolved.discard(row.id)
+
+
+def _measured(row: IncidentCosts, parts: Iterable[WeeklyCost]) -> float:
+    """Return the GPU seconds of some parts that would not have been lost without the cause."""
+    hours = (row.measured_of(part) for part in parts)
+    return sum(3600 * found.gpu_hours for found in hours if found is not None)
 
 
 def _costs(document: Mapping[str, Any]) -> IncidentCosts:
@@ -217,4 +236,5 @@ def _costs(document: Mapping[str, Any]) -> IncidentCosts:
         named=really(said.get("entity"), said.get("fault"), root),
         really=said.get("fault"),
         taken=taken(document["impact"], document["job"], opened_at, lost),
+        measured=measured(document["impact"].get("counterfactual")),
     )

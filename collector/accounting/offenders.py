@@ -57,10 +57,10 @@ def offenders(
     """Return who was named in at least so many incidents: most jobs first, then most incidents."""
     found: dict[tuple[str, str], OffenderRecord] = {}
     for row in sorted(rows, key=lambda row: (-row.opened_at, row.id)):
-        at_fault = _at_fault(row)
-        if at_fault is None or (since is not None and row.opened_at < since):
+        entity = at_fault(row)
+        if entity is None or (since is not None and row.opened_at < since):
             continue
-        for root in _charged(at_fault):
+        for root in _charged(entity):
             if types and root.type not in types:
                 continue
             one = found.setdefault(
@@ -71,7 +71,7 @@ def offenders(
     return sorted(repeated, key=lambda row: (-len(row.jobs), -len(row.record), row.type, row.id))
 
 
-def _at_fault(row: IncidentCosts) -> CauseRoot | None:
+def at_fault(row: IncidentCosts) -> CauseRoot | None:
     """Return the entity that an incident counts for: a person's word is worth more than ours."""
     if row.named is not None and row.verdict != "unsure":
         return row.named

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from ...vocabulary.counterfactuals import GpuHours, sum_of
 from ...vocabulary.times import week_name
 from ..store.costs import IncidentCosts
 from ..store.usage import AttemptUsage
@@ -66,6 +67,8 @@ class AccountingTotal:
     lost: float = 0.0
     incidents: list[IncidentCosts] = field(default_factory=list)
     by_fault: dict[str, float] = field(default_factory=dict)
+    measured: list[GpuHours] = field(default_factory=list)
+    """Of each incident, what its cause took by steps as they would be without it."""
 
     @property
     def goodput(self) -> float | None:
@@ -76,6 +79,11 @@ class AccountingTotal:
         """Count what an incident took."""
         self.lost += gpu_seconds
         self.by_fault[fault] = self.by_fault.get(fault, 0.0) + gpu_seconds
+
+    @property
+    def gained(self) -> GpuHours | None:
+        """Return what would not have been lost without the causes; None: none was measured."""
+        return sum_of(self.measured) if self.measured else None
 
     @property
     def costliest(self) -> str | None:
@@ -143,7 +151,10 @@ def added_up(
             job = part.job or NOBODY
             user = users[job] if job in users else user_of(job)
             if wanted.of(job, user):
-                of(part.week, user, job, incident.fault).lose(incident.fault, part.gpu_seconds)
+                total = of(part.week, user, job, incident.fault)
+                total.lose(incident.fault, part.gpu_seconds)
+                if (hours := incident.measured_of(part)) is not None:
+                    total.measured.append(hours)
     return dict(sorted(totals.items()))
 
 

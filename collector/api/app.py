@@ -7,6 +7,7 @@ from fastapi import Depends, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from ..accounting.exported import IncidentMetrics
+from ..accounting.gains import RunningGains
 from ..accounting.goodput import GoodputMeter
 from ..accounting.ledger import CostLedger
 from ..accounting.metering import UsageMeter
@@ -28,6 +29,7 @@ from .routes import (
     console,
     events,
     figures,
+    gains,
     handling,
     health,
     hosts,
@@ -84,10 +86,12 @@ def create_app(services: CollectorParts, *, sleep: Sleep = asyncio.sleep) -> Fas
     watched = services.stages.summaries
     metering = UsageMeter(watched, services.store, services.settings.users)
     goodputs = GoodputMeter(ledger, metering)
+    running = RunningGains(services.stages)
     exported = IncidentMetrics(
         ledger,
         watched,
         goodputs,
+        running,
         owner=services.stages,
         store=services.store,
         clock=services.clock,
@@ -123,6 +127,7 @@ def create_app(services: CollectorParts, *, sleep: Sleep = asyncio.sleep) -> Fas
         topology.router(services, guard),
         stats.router(services, guard, ledger, watched, metering, goodputs),
         offenders.router(services, guard, ledger),
+        gains.router(services, guard, ledger, watched, running),
         targets.router(services, guard, watched),
         events.router(services, feed, guard),
         silences.router(services, guard),

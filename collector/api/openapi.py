@@ -28,6 +28,7 @@ from ...vocabulary.answers import (
     collectives,
     costs,
     figures,
+    gains,
     history,
     hosts,
     jobs,
@@ -40,7 +41,7 @@ from ...vocabulary.shapes import DocumentShape
 from . import problems, shape_routes
 
 _MODULES = (counterfactuals, entities, handling, incidents, inspection, observations, profiling,
-            causes, checks, collectives, costs, figures, history, hosts, jobs, notifications,
+            causes, checks, collectives, costs, figures, gains, history, hosts, jobs, notifications,
             profiles, remedies, service)  # fmt: skip
 _PROBLEM = {
     "description": "What went wrong, as a problem document (RFC 9457)",

@@ -2,6 +2,7 @@
 
 from ...vocabulary.clock import Clock
 from ..accounting.exported import IncidentMetrics
+from ..accounting.gains import RunningGains
 from ..accounting.goodput import GoodputMeter
 from ..accounting.ledger import CostLedger
 from ..accounting.metering import UsageMeter
@@ -27,7 +28,9 @@ def writers(
     ledger = CostLedger(store, keep_days=settings.store.keep_incidents_days)
     watched = JobSummaries(owner)
     goodputs = GoodputMeter(ledger, UsageMeter(watched, store, settings.users))
-    exported = IncidentMetrics(ledger, watched, goodputs, owner=owner, store=store, clock=clock)
+    exported = IncidentMetrics(
+        ledger, watched, goodputs, RunningGains(owner), owner=owner, store=store, clock=clock
+    )
     gathering = DerivedSeries(exported, owner, settings.long_term.labels)
     return [
         LongTerm(settings.long_term, gather=gathering.bodies, clock=clock, registry=health.registry)

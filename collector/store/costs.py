@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from ...vocabulary import faults
+from ...vocabulary.counterfactuals import CounterfactualBasis, GpuHours
 from ...vocabulary.ids import Fault
 from ...vocabulary.times import week_named, week_of
 from .tables import actions, incident_jobs, incidents
@@ -21,6 +22,14 @@ class CauseRoot:
     type: str
     id: str
     host: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCost:
+    """GPU-hours that an incident took, by the steps of its jobs as they would be without it."""
+
+    hours: GpuHours
+    basis: CounterfactualBasis
 
 
 _AT_A_TIME = 500
@@ -63,6 +72,16 @@ class IncidentCosts:
     really: str | None = None
     """The fault that a person named in its place."""
     taken: tuple[WeeklyCost, ...] = ()
+    measured: MeasuredCost | None = None
+    """None where the steps of no job could be compared."""
+
+    def measured_of(self, part: WeeklyCost) -> GpuHours | None:
+        """Return what was measured of one job and week: divided as what it took is."""
+        if self.measured is None:
+            return None
+        every = sum(one.gpu_seconds for one in self.taken)
+        share = part.gpu_seconds / every if every else 1 / len(self.taken)
+        return self.measured.hours.times(share)
 
 
 def every(db: Connection) -> list[IncidentCosts]:
@@ -88,6 +107,7 @@ def every(db: Connection) -> list[IncidentCosts]:
             incidents.c.acknowledged_at,
             incidents.c.resolved_at,
             incidents.c.gpu_seconds_lost,
+            incidents.c.counterfactual,
         ).order_by(incidents.c.opened_at, incidents.c.id)
     )
     found = rows.all()
@@ -100,18 +120,35 @@ def every(db: Connection) -> list[IncidentCosts]:
     impacts = dict(_impacts(db, several))
     return [
         IncidentCosts(
-            row.job,
-            _ordered(row.job, jobs.get(row.id, ())),
-            *row[2:],
+            job=row.job,
+            jobs=_ordered(row.job, jobs.get(row.id, ())),
+            fault=row.fault,
+            severity=row.severity,
+            status=row.status,
+            opened_at=row.opened_at,
+            detected_at=row.detected_at,
+            updated_at=row.updated_at,
+            acknowledged_at=row.acknowledged_at,
+            resolved_at=row.resolved_at,
+            gpu_seconds_lost=row.gpu_seconds_lost,
             taken=taken(impacts.get(row.id, {}), row.job, row.opened_at, row.gpu_seconds_lost),
             id=row.id,
             root=named.get(row.id),
             verdict=(said := verdicts.get(row.id, {})).get("verdict"),
             named=really(said.get("entity"), said.get("fault"), named.get(row.id)),
             really=said.get("fault"),
+            measured=measured(json.loads(row.counterfactual)) if row.counterfactual else None,
         )
         for row in found
     ]
+
+
+def measured(found: Mapping[str, Any] | None) -> MeasuredCost | None:
+    """Return what an incident took as its document's counterfactual says it; None: it does not."""
+    lost = found.get("lost") if found else None
+    if found is None or lost is None:
+        return None
+    return MeasuredCost(GpuHours(**lost), found["basis"])
 
 
 def taken(

@@ -121,7 +121,7 @@ def _known(row: Row[Any], incident: Incident) -> bool:
 
 
 def _columns(incident: Incident, text: str, status: str) -> dict[str, Any]:
-    causes = incident.root_cause.hypotheses
+    causes, without = incident.root_cause.hypotheses, incident.impact.counterfactual
     return {
         "job": incident.job,
         "status": status,
@@ -131,6 +131,7 @@ def _columns(incident: Incident, text: str, status: str) -> dict[str, Any]:
         "detected_at": incident.detected_at,
         "resolved_at": incident.resolved_at,
         "gpu_seconds_lost": incident.impact.gpu_seconds_lost,
+        "counterfactual": None if without is None else json.dumps(without.document()),
         "machine_status": incident.status,
         "machine_updated_at": incident.updated_at,
         "document": text,

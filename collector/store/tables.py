@@ -45,6 +45,7 @@ incidents = Table(
     Column("acknowledged_at", Double),
     Column("resolved_at", Double),
     Column("gpu_seconds_lost", Double, nullable=False),
+    Column("counterfactual", UnboundedText),  # JSON of the document's, where its jobs were measured
     Column("machine_status", BoundedText(16), nullable=False),
     Column("machine_updated_at", Double, nullable=False),
     Column("document", UnboundedText, nullable=False),  # the machine's; people never edit it

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ...vocabulary.counterfactuals import CounterfactualBasis, StepComparison, StepTimeWithout
+from ...vocabulary.counterfactuals import CounterfactualBasis, StepComparison
 from ...vocabulary.ids import Fault
 from ..arrays import Floats
 from ..window import JobWindow
@@ -53,15 +53,10 @@ def _comparison(
     features = window.features
     now: Floats = history.without_long(features.duration[spans.now])
     step = float(np.nanmean(now))
-    mean = min(found.mean, step)
     index = features.steps.index[spans.now]
     return StepComparison(
         step_seconds=step,
-        without=StepTimeWithout(
-            mean,
-            max(min(found.mean - found.margin, mean), 0.0),
-            max(found.mean + found.margin, mean),
-        ),
+        without=found.no_longer_than(step),
         basis=basis,
         first=int(index[0]),
         last=int(index[-1]),

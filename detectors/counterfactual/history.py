@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...vocabulary.counterfactuals import StepTimeWithout
 from ..arrays import Floats
 
 BLOCK = 8
@@ -37,6 +38,12 @@ class PredictedMean:
     def known(self) -> bool:
         """Return whether both are numbers: of steps that few ranks report they may not be."""
         return math.isfinite(self.mean) and math.isfinite(self.margin)
+
+    def no_longer_than(self, step: float) -> StepTimeWithout:
+        """Return it with its interval, as of steps that take so long (s) now."""
+        mean = min(self.mean, step)
+        low, high = self.mean - self.margin, self.mean + self.margin
+        return StepTimeWithout(mean, max(min(low, mean), 0.0), max(high, mean))
 
 
 def predicted(before: Floats, count: int) -> PredictedMean | None:

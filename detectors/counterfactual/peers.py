@@ -7,6 +7,7 @@ together (its batch, a clock) is taken from the step itself, what a rank's token
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -40,80 +41,92 @@ class PeerDraws:
     error: float
 
 
-def drawn(
-    window: JobWindow, spans: StepSpans, work: RankWork, rows: Ints, count: int
-) -> PeerDraws | None:
-    """Return draws of what suspects would do, None where nobody is comparable to them.
+class PeerWork:
+    """The work of all ranks in some steps, as what others would do.
 
-    Where all ranks of a role are suspects, by their own steps before the onset.
+    of_roles: the median work of a step is that of all ranks of a role, suspects included, and found
+    once: where few of many are suspects, and one after the other.
     """
-    suspect = np.zeros(len(work.busy), np.bool_)
-    suspect[rows] = True
-    free = suspect | ~np.isfinite(work.busy).any(axis=1)
-    shape = (count, len(rows), work.busy.shape[1])
-    drawn_work = RankWork(np.zeros(shape), np.zeros(shape), np.zeros(shape))
-    error = 0.0
-    earlier = work_of(window, spans.before)
-    by_tokens = _by_tokens(window, spans.now, work.busy)
-    for role in compute_time.roles(window.role_of[rows]):
-        ours = np.flatnonzero(window.role_of[rows] == role)
-        peers = np.flatnonzero((window.role_of == role) & ~free)
-        past = earlier is not None and earlier.busy.shape[1] >= FEWEST_BEFORE
-        if not len(peers) and not past:
-            return None
-        drawing = _PeerWork(work, earlier, by_tokens, peers)
-        error = max(error, drawing.error)
-        for number in range(count):
-            one = drawing.draw(rows[ours], number) if len(peers) else None
-            if one is None and earlier is not None:
-                one = _own_past(earlier, rows[ours], number, shape[2])
-            if one is not None:
-                drawn_work.data[number, ours] = one.data
-                drawn_work.beside[number, ours] = one.beside
-                drawn_work.busy[number, ours] = one.busy
-    parts = zip(drawn_work.data, drawn_work.beside, drawn_work.busy, strict=True)
-    return PeerDraws([RankWork(*one) for one in parts], error)
-
-
-class _PeerWork:
-    """The work of the peers of one role, as what others would do."""
 
     def __init__(
-        self, work: RankWork, earlier: RankWork | None, by_tokens: Floats, peers: Ints
+        self, window: JobWindow, spans: StepSpans, work: RankWork, *, of_roles: bool = False
     ) -> None:
-        self._work, self._by_tokens, self._peers = work, by_tokens, peers
-        freed = work.busy[peers] / by_tokens[peers]
-        self._usual = medians.median(freed, axis=0)
-        self._stray = freed / self._usual
-        self._earlier = earlier
-        self._known = earlier is not None and earlier.busy.shape[1] >= FEWEST_BEFORE
-        few = len(peers) < FEW_PEERS and not self._known
-        usual = self._usual[np.isfinite(self._usual)]
-        self.error = UNKNOWN_RATIO * float(usual.mean()) if few and len(usual) else 0.0
+        self._window, self._work = window, work
+        earlier = work_of(window, spans.before)
+        known = earlier is not None and earlier.busy.shape[1] >= FEWEST_BEFORE
+        self._earlier = earlier if known else None
+        self._by_tokens = _by_tokens(window, spans.now, work.busy)
+        self._usual: dict[int, Floats] | None = {} if of_roles else None
 
-    def draw(self, rows: Ints, number: int) -> RankWork:
+    @cached_property
+    def freed(self) -> Floats:
+        """Return [ranks, steps], the work of ranks freed of what their tokens explain (s)."""
+        return self._work.busy / self._by_tokens
+
+    def drawn(self, rows: Ints, count: int) -> PeerDraws | None:
+        """Return draws of what suspects would do, None where nobody is comparable to them.
+
+        Where all ranks of a role are suspects, by their own steps before the onset.
+        """
+        role_of = self._window.role_of
+        suspect = np.zeros(len(role_of), np.bool_)
+        suspect[rows] = True
+        counts = np.isfinite(self._work.busy).any(axis=1) & ~suspect
+        shape = (count, len(rows), self._work.busy.shape[1])
+        drawn = RankWork(np.zeros(shape), np.zeros(shape), np.zeros(shape))
+        error = 0.0
+        for role in compute_time.roles(role_of[rows]):
+            ours = np.flatnonzero(role_of[rows] == role)
+            peers = np.flatnonzero((role_of == role) & counts)
+            if not len(peers) and self._earlier is None:
+                return None
+            usual = self._median(role, peers)
+            error = max(error, self._error(usual, len(peers)))
+            for number in range(count):
+                one = self._draw(rows[ours], peers, usual, number)
+                drawn.data[number, ours] = one.data
+                drawn.beside[number, ours] = one.beside
+                drawn.busy[number, ours] = one.busy
+        parts = zip(drawn.data, drawn.beside, drawn.busy, strict=True)
+        return PeerDraws([RankWork(*one) for one in parts], error)
+
+    def _median(self, role: int, peers: Ints) -> Floats:
+        """Return [steps], the median work of the peers of a role, or of all of it (s)."""
+        if self._usual is None:
+            return medians.median(self.freed[peers], axis=0)
+        if role not in self._usual:
+            self._usual[role] = medians.median(self.freed[self._window.role_of == role], axis=0)
+        return self._usual[role]
+
+    def _error(self, usual: Floats, peers: int) -> float:
+        known = usual[np.isfinite(usual)]
+        few = peers < FEW_PEERS and self._earlier is None
+        return UNKNOWN_RATIO * float(known.mean()) if few and len(known) else 0.0
+
+    def _draw(self, rows: Ints, peers: Ints, usual: Floats, number: int) -> RankWork:
         """Return the waits and work of rows, as of a peer each in other steps."""
         steps = self._work.busy.shape[1]
-        chosen = (number * STRIDE + np.arange(len(rows))) % len(self._peers)
+        if not len(peers) and self._earlier is not None:
+            return _own_past(self._earlier, rows, number, steps)
+        chosen = peers[(number * STRIDE + np.arange(len(rows))) % len(peers)]
         shift = (number + 1) * STRIDE + 3 * np.arange(len(rows))
         columns = (np.arange(steps)[None, :] + shift[:, None]) % steps
-        stray = self._stray[chosen[:, None], columns]
-        peers = self._peers[chosen]
-        ratio = self._ratio(rows) / self._ratio(peers)
-        busy = stray * self._usual * self._by_tokens[rows] * ratio[:, None]
-        of_peer = (peers[:, None], columns)
+        of_peer = (chosen[:, None], columns)
+        stray = self.freed[of_peer] / usual[columns]
+        ratio = self._ratio(rows, peers) / self._ratio(chosen, peers)
+        busy = stray * usual * self._by_tokens[rows] * ratio[:, None]
         return RankWork(
             np.nan_to_num(self._work.data[of_peer]),
             np.nan_to_num(self._work.beside[of_peer]),
-            np.where(np.isfinite(busy), busy, self._usual),
+            np.where(np.isfinite(busy), busy, usual),
         )
 
-    def _ratio(self, rows: Ints) -> Floats:
+    def _ratio(self, rows: Ints, peers: Ints) -> Floats:
         """Return [rows], their lasting ratio to the peers as it was before the onset, else 1."""
-        if self._earlier is None or not self._known:
+        if self._earlier is None:
             return np.ones(len(rows))
         with np.errstate(invalid="ignore", divide="ignore"):
-            usual = medians.median(self._earlier.busy[self._peers], axis=0)
+            usual = medians.median(self._earlier.busy[peers], axis=0)
             ratio = medians.median(self._earlier.busy[rows] / usual, axis=1)
         return np.clip(np.where(np.isfinite(ratio), ratio, 1.0), LIKE, UNLIKE)
 

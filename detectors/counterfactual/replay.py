@@ -7,17 +7,18 @@ without the cause takes what it took, less the difference of the two replays.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from ...vocabulary import faults
 from ...vocabulary.ids import Fault
 from ..arrays import Floats, Ints
 from ..window import JobWindow
 from . import history
-from .graph import StepGraph, graph_of, join
+from .graph import GroupWork, StepGraph, graph_of, join
 from .history import PredictedMean
-from .peers import drawn
-from .replaced import ReplacedPart, replaced_part
+from .peers import PeerWork
 from .spans import StepSpans
 from .work import RankWork, work_of
 
@@ -36,42 +37,56 @@ def replayed(window: JobWindow, spans: StepSpans, fault: Fault, rows: Ints) -> P
     work = work_of(window, spans.now)
     if work is None or not np.isfinite(work.busy).any():
         return None
-    part = replaced_part(fault)
-    steps = _JobSteps(window, spans, work, graph_of(window))
+    part = faults.catalogue()[fault].replaces
+    steps = JobSteps(window, spans, work, graph_of(window))
     some = 0 < len(rows) < len(work.busy)
-    if part is ReplacedPart.EXCHANGE:
+    if part == "exchange":
         return steps.with_earlier_exchange()
-    if part is ReplacedPart.LINK and some:
+    if part == "link" and some:
         return steps.with_another_link(rows)
     if some:
-        return steps.with_peers(rows, handed_out=part is ReplacedPart.HANDED_OUT)
-    return steps.with_earlier_data() if part is ReplacedPart.DATA else None
+        return steps.with_peers(rows, handed_out=part == "handed_out")
+    return steps.with_earlier_data() if part == "data" else None
 
 
-@dataclass(frozen=True, slots=True)
-class _JobSteps:
+@dataclass(frozen=True)
+class JobSteps:
     """The steps since an onset, and what they are replayed by."""
 
     window: JobWindow
     spans: StepSpans
     work: RankWork
     graph: StepGraph
+    of_roles: bool = False
+    """See `PeerWork`."""
+
+    @cached_property
+    def peers(self) -> PeerWork:
+        """Return what their ranks do, as what others would do."""
+        return PeerWork(self.window, self.spans, self.work, of_roles=self.of_roles)
 
     @property
     def duration(self) -> Floats:
         """Return [steps], how long the steps took."""
         return history.without_long(self.window.features.duration[self.spans.now])
 
-    def with_peers(self, rows: Ints, *, handed_out: bool = False) -> PredictedMean | None:
+    def with_peers(
+        self, rows: Ints, *, handed_out: bool = False, others: GroupWork | None = None
+    ) -> PredictedMean | None:
         """Return the steps with the work of some rows as it is on their peers.
 
-        handed_out: everybody waits for the batches of the last of them.
+        handed_out: everybody waits for the batches of the last of them. others: the work of the
+        groups without these rows, where it is known already.
         """
-        draws = drawn(self.window, self.spans, self.work, rows, DRAWS)
+        draws = self.peers.drawn(rows, DRAWS)
         known = np.isfinite(self.duration)
         if draws is None or not known.any():
             return None
-        saved = self._saved(rows, draws.works, handed_out=handed_out)[:, known].mean(axis=1)
+        if handed_out:
+            every = self._saved_by_all(rows, draws.works)
+        else:
+            every = self._saved(rows, draws.works, others)
+        saved = every[:, known].mean(axis=1)
         step, gain = float(self.duration[known].mean()), float(saved.mean())
         chance = history.NORMAL_90 * math.hypot(float(saved.std(ddof=1)), draws.error)
         return PredictedMean(step - gain, math.hypot(chance, _measured(step, gain)))
@@ -120,19 +135,26 @@ class _JobSteps:
     def _span(self, work: RankWork) -> Floats:
         return self.graph.span(self.graph.meet(work.ready, work.busy))
 
-    def _saved(self, rows: Ints, draws: Sequence[RankWork], *, handed_out: bool) -> Floats:
-        """Return [draws, steps], by how much steps would be shorter."""
-        if handed_out:
-            span = self._span(self.work.handed_out())
-            return np.stack(
-                [span - self._span(self.work.put(rows, one).handed_out()) for one in draws]
-            )
+    def work_of_others(self, rows: Ints) -> GroupWork:
+        """Return the work of the groups without some rows."""
         others = np.ones(len(self.work.busy), np.bool_)
         others[rows] = False
-        left = np.flatnonzero(others)
-        rest = self.graph.meet(self.work.ready[left], self.work.busy[left], left)
-        ours = self.graph.meet(self.work.ready[rows], self.work.busy[rows], rows)
-        span = self.graph.span(join(rest, ours))
+        return self.work_of_rows(np.flatnonzero(others))
+
+    def work_of_rows(self, rows: Ints) -> GroupWork:
+        """Return the work of the groups by that of some rows."""
+        work = self.work.of(rows)
+        return self.graph.meet(work.ready, work.busy, rows)
+
+    def _saved_by_all(self, rows: Ints, draws: Sequence[RankWork]) -> Floats:
+        """Return [draws, steps], by how much steps would be shorter where all wait for rows."""
+        span = self._span(self.work.handed_out())
+        return np.stack([span - self._span(self.work.put(rows, one).handed_out()) for one in draws])
+
+    def _saved(self, rows: Ints, draws: Sequence[RankWork], others: GroupWork | None) -> Floats:
+        """Return [draws, steps], by how much steps would be shorter."""
+        rest = self.work_of_others(rows) if others is None else others
+        span = self.graph.span(join(rest, self.work_of_rows(rows)))
         return np.stack(
             [
                 span - self.graph.span(join(rest, self.graph.meet(one.ready, one.busy, rows)))

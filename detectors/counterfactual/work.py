@@ -28,6 +28,10 @@ class RankWork:
         """Return [ranks, steps], when a rank could begin with forward."""
         return self.data + self.beside
 
+    def of(self, rows: Ints) -> "RankWork":
+        """Return the work of some rows."""
+        return RankWork(self.data[rows], self.beside[rows], self.busy[rows])
+
     def put(self, rows: Ints, other: "RankWork") -> "RankWork":
         """Return the work with that of some rows replaced, [rows, steps]."""
         parts = []

@@ -8,15 +8,15 @@ from rankscope.vocabulary.counterfactuals import StepComparison, StepTimeWithout
 START = 1_700_000_000.0
 
 
-def comparison(step=1.5, without=1.0, until=100.0):
-    interval = StepTimeWithout(without, 0.9 * without, 1.1 * without)
+def comparison(step=1.5, without=1.0, until=100.0, error=0.1):
+    interval = StepTimeWithout(without, (1 - error) * without, (1 + error) * without)
     return StepComparison(step, interval, "phases", 60, 99, START + until)
 
 
 def test_the_first_measurement_stands_for_the_time_since_the_onset():
     loss = MeasuredLoss()
     loss.take(comparison(), onset=START + 40, gpus=8, now=START + 101)
-    assert loss.gpu_hours == pytest.approx(8 * (1 / 3) * 60 / 3600)
+    assert loss.lost.gpu_hours == pytest.approx(8 * (1 / 3) * 60 / 3600)
     assert loss.gpu_hours_an_hour == pytest.approx(8 / 3)
 
 
@@ -24,7 +24,7 @@ def test_later_ones_stand_for_the_time_since_the_one_before():
     loss = MeasuredLoss()
     loss.take(comparison(), onset=START + 40, gpus=8, now=START + 101)
     loss.take(comparison(step=2.0, until=160.0), onset=START + 40, gpus=8, now=START + 161)
-    assert loss.gpu_hours == pytest.approx(8 * (60 / 3 + 60 / 2) / 3600)
+    assert loss.lost.gpu_hours == pytest.approx(8 * (60 / 3 + 60 / 2) / 3600)
 
 
 def test_a_measurement_that_was_not_possible_leaves_the_last_one():
@@ -38,7 +38,7 @@ def test_a_measurement_that_was_not_possible_leaves_the_last_one():
 def test_a_cause_that_costs_nothing_gains_nothing():
     loss = MeasuredLoss()
     loss.take(comparison(step=1.0, without=1.001), onset=START, gpus=8, now=START + 101)
-    assert (loss.gpu_hours, loss.gpu_hours_an_hour) == (0.0, 0.0)
+    assert (loss.lost.gpu_hours, loss.gpu_hours_an_hour) == (0.0, 0.0)
 
 
 def test_hours_of_several_jobs_add_up_and_step_times_are_those_of_the_first_measured():
@@ -48,7 +48,7 @@ def test_hours_of_several_jobs_add_up_and_step_times_are_those_of_the_first_meas
     found = total([MeasuredLoss(), first, second])
     assert found is not None
     assert found.step_seconds == 1.5
-    assert found.gpu_hours_lost == pytest.approx(first.gpu_hours + second.gpu_hours)
+    assert found.gpu_hours_lost == pytest.approx(first.lost.gpu_hours + second.lost.gpu_hours)
     assert found.gpu_hours_an_hour == pytest.approx(8 / 3 + 4 * 2 / 3)
     assert total([MeasuredLoss()]) is None
 
@@ -81,6 +81,25 @@ def test_it_is_measured_where_a_document_is_made_and_not_each_second(metered, co
     for now in range(60, 180):
         evaluate(now, *contended())
     assert 3 <= len(asked) <= 120 / EVERY_SECONDS
+
+
+def test_a_device_that_holds_nobody_up_is_info_until_it_does(evaluated, tracker, found, entity_of):
+    behind = found("gpu.behind_peers", entity_of("gpu.behind_peers", 1), 40.0, score=3.0)
+    holds_up: list[bool] = []
+
+    def meter(*_asked):
+        return comparison(step=1.0, without=0.8 if holds_up else 1.0, error=0.01)
+
+    def level():
+        return next(iter(tracker.incidents.values())).severity
+
+    for now in range(60, 200):
+        evaluated(now, behind, meter=meter)
+    assert "info" == level()
+    holds_up.append(True)
+    for now in range(200, 260):
+        evaluated(now, behind, meter=meter)
+    assert "warning" == level()
 
 
 def test_a_job_that_stands_still_has_none(metered, topology, found):

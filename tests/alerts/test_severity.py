@@ -7,6 +7,7 @@ import pytest
 from rankscope.alerts.causes import engine
 from rankscope.alerts.severity import severity
 from rankscope.vocabulary import findings as kinds
+from rankscope.vocabulary.counterfactuals import StepComparison, StepTimeWithout
 
 EVERYTHING = frozenset(s for kind in kinds.catalogue().values() for s in kind.signals)
 
@@ -89,6 +90,30 @@ def test_a_port_that_is_down_pages_by_what_it_costs(topology, found, entity_of, 
     (row,) = engine.explanations([down, slow], topology, observed=EVERYTHING)
     assert "network.nic_down" == row.cause.hypotheses[0].fault
     assert level == severity([down, slow], row.cause, 30.0)
+
+
+@pytest.mark.parametrize(
+    ("without", "basis", "beside", "level"),
+    [
+        (0.995, "phases", None, "info"),
+        (0.9, "phases", None, "warning"),
+        (0.995, "durations", None, "warning"),
+        (0.995, "phases", "job.slow", "warning"),
+    ],
+    ids=["no gain", "a gain", "by durations alone", "the job is slow"],
+)
+def test_a_device_that_holds_nobody_up_is_news_of_little_weight(
+    topology, found, entity_of, without, basis, beside, level
+):
+    """Slowness by itself: where the job's steps are long all the same, something else is wrong."""
+    symptoms = [found("gpu.behind_peers", entity_of("gpu.behind_peers", 1), score=3.0)]
+    if beside is not None:
+        symptoms.append(found(beside, topology.job_entity, score=3.0, magnitude=1.3))
+    (row, *_) = engine.explanations(symptoms, topology, observed=EVERYTHING)
+    time = StepTimeWithout(without, without - 0.005, 1.0)
+    steps = StepComparison(1.0, time, basis, 60, 99, 100.0)
+    assert "warning" == severity(symptoms, row.cause, 90.0)
+    assert level == severity(symptoms, row.cause, 90.0, steps=steps)
 
 
 def test_a_job_that_stopped_pages_whoever_is_to_blame(topology, found, entity_of):

@@ -4,9 +4,11 @@ import csv
 import io
 import json
 import time
+from typing import Any
 
 import pytest
 
+from rankscope.cli import asking
 from rankscope.cli.main import main
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.collector.store import IncidentDatabaseStore
@@ -48,7 +50,7 @@ def collector(tmp_path_factory, serving):
 
 def test_a_report_shows_each_users_hours(collector, capsys):
     assert main(["report", "--by", "user", "--url", collector]) == 0
-    head, ann, bob, _ = capsys.readouterr().out.splitlines()
+    head, ann, bob, *_ = capsys.readouterr().out.splitlines()
     assert head.split()[:3] == ["USER", "USED", "LOST"]
     assert (ann.split()[:2], bob.split()[:2]) == (["ann", "24.00"], ["bob", "8.00"])
 
@@ -103,3 +105,70 @@ def test_a_report_of_actions_counts_what_helped(collector, capsys):
     assert json.loads(capsys.readouterr().out)["right"] == 1
     assert main(["report", "--actions", "--job", "nobody", "--url", collector]) == 0
     assert capsys.readouterr().out == "no action was taken, and none planned\n"
+
+
+HOURS = {"gpu_hours": 12.5, "low": 11.0, "high": 14.0}
+
+
+def answering(monkeypatch, answer):
+    """Let every collector answer so; return the questions that it got."""
+    asked = []
+
+    def get(_client, *path, **query):
+        asked.append((path, query))
+        return answer
+
+    monkeypatch.setattr(asking.CollectorClient, "get", get)
+    return asked
+
+
+def test_hosts_are_reported_by_what_their_repair_would_bring(monkeypatch, capsys):
+    row = {
+        "host": "gpu-12", "incidents": ["a1"], "past": HOURS, "bases": ["phases"],
+        "now": [{"job": "run-ann", "an_hour": HOURS}], "an_hour": HOURS,
+    }  # fmt: skip
+    bare = {**row, "host": "gpu-13", "past": None, "bases": [], "now": [], "an_hour": None}
+    asked = answering(monkeypatch, {"items": [row, bare], "next_cursor": None})
+    assert main(["report", "--hosts", "--since", "1700000000"]) == 0
+    head, first, second, *_ = capsys.readouterr().out.splitlines()
+    assert head.split()[:2] == ["HOST", "GPU-HOURS"]
+    assert first.split("  ")[:2] == ["gpu-12", "12.50 (11.00 - 14.00)"]
+    assert second.split()[:4] == ["gpu-13", "-", "-", "1"]
+    wanted = {"since": "1700000000", "until": None, "limit": 200, "cursor": None}
+    assert asked == [(("gains",), wanted)]
+
+
+def test_a_job_is_reported_without_its_slowest_hosts(monkeypatch, capsys):
+    without = {"step_seconds": 1.01, "low": 1.0, "high": 1.02}
+    answer = {
+        "by": "host", "basis": "phases", "step_seconds": 1.5, "steps": 64,
+        "slowest": [{"rank": None, "host": "gpu-12"}, {"rank": None, "host": "gpu-13"}],
+        "without": [{"removed": 2, "without": without, "an_hour": HOURS}],
+    }  # fmt: skip
+    asked = answering(monkeypatch, answer)
+    assert main(["report", "--slowest", "host", "--job", "run-ann"]) == 0
+    _, now, two, last = capsys.readouterr().out.splitlines()
+    assert now.split() == ["-", "1.5", "s"]
+    assert two.split("  ")[:2] == ["gpu-12, gpu-13", "1.01 s"]
+    assert "12.50 (11.00 - 14.00)" in two
+    assert last.startswith("of the newest 64 steps")
+    assert asked == [(("jobs", "run-ann", "slowest"), {"by": "host"})]
+
+
+def test_the_slowest_of_all_jobs_together_are_refused(capsys):
+    assert main(["report", "--slowest", "rank"]) == 2
+    assert "needs --job" in capsys.readouterr().err
+
+
+def test_a_job_that_reports_no_parts_of_steps_has_no_slowest(monkeypatch, capsys):
+    answer: dict[str, Any] = {
+        "by": "rank",
+        "basis": None,
+        "step_seconds": None,
+        "steps": 0,
+        "slowest": [],
+        "without": [],
+    }
+    answering(monkeypatch, answer)
+    assert main(["report", "--slowest", "rank", "--job", "run-ann"]) == 0
+    assert capsys.readouterr().out.startswith("nothing says")

@@ -81,6 +81,10 @@ def test_the_step_time_without_the_cause_comes_with_its_interval_and_basis(docum
         "by what each rank does in a step" in report
     )
     assert "0.067 GPU-hours lost by that, 1.828 more an hour" in report
+    lost = {"gpu_hours": 0.067, "low": 0.06, "high": 0.074}
+    document["impact"]["counterfactual"]["lost"] = lost
+    report = " ".join(incident_report(document).split())
+    assert "0.067 GPU-hours lost by that (90 % interval 0.06 - 0.074), 1.828 more" in report
     document["impact"]["counterfactual"] = None
     assert "without this cause" not in incident_report(document)
 

@@ -21,6 +21,7 @@ from rankscope.collector.store import IncidentDatabaseStore
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import MetricsBatch, SeriesTable
 from rankscope.vocabulary import entities
+from rankscope.vocabulary.counterfactuals import StepCounterfactual
 from rankscope.vocabulary.faults import Severity
 from rankscope.vocabulary.ids import Fault, IncidentId
 from rankscope.vocabulary.incidents import (
@@ -311,6 +312,7 @@ def new_incident() -> Callable[..., Incident]:
         lost: float = 100.0,
         summary: str = "rank 3 is slow",
         parts: tuple[WeeklyLoss, ...] = (),
+        measured: StepCounterfactual | None = None,
     ) -> Incident:
         entity = entities.host(host, (3,))
         signal, window = "system.cpu.utilization", (at - 9, at)
@@ -343,7 +345,7 @@ def new_incident() -> Callable[..., Incident]:
                 (),
                 DataQuality(("gpu",), 0.0, 0.8),
             ),
-            impact=Impact(8, 2, 1.5, lost, lost=parts),
+            impact=Impact(8, 2, 1.5, lost, lost=parts, counterfactual=measured),
             timeline=(TimelineMoment(at + 5, "opened", "1.5 x slower"),),
         )
 

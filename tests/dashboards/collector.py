@@ -17,7 +17,19 @@ from rankscope.alerts.causes import runbook_pages
 from rankscope.dashboards import console
 from rankscope.vocabulary import times
 
-from .documents import DEAD, HOSTS, NODE, NODE_SERIES, ONSET, OPENAPI, RECORD, STATS, STEPS, fixture
+from .documents import (
+    DEAD,
+    HOSTS,
+    NODE,
+    NODE_SERIES,
+    ONSET,
+    OPENAPI,
+    RECORD,
+    STATS,
+    STEPS,
+    fixture,
+    slowest,
+)
 from .made_series import distribution
 
 
@@ -29,6 +41,7 @@ class Collector:
         self.similar: list[dict[str, Any]] = []
         self.report: list[dict[str, Any]] = []
         self.offenders: list[dict[str, Any]] = []
+        self.gains: list[dict[str, Any]] = []
         self.observations: list[dict[str, Any]] = []
         self.actions: list[dict[str, Any]] = []
         self.webhooks: list[dict[str, Any]] = []
@@ -83,6 +96,10 @@ class Collector:
                 return 200, {"items": self.report, "next_cursor": None}
             case ["offenders"]:
                 return 200, {"items": self.offenders, "next_cursor": None}
+            case ["gains"]:
+                wanted = query.get("host", [""])[0]
+                rows = [row for row in self.gains if wanted in ("", row["host"])]
+                return 200, {"items": rows, "next_cursor": None}
             case ["observations"]:
                 return 200, {"items": self.observations, "next_cursor": None}
             case ["actions"]:
@@ -146,6 +163,8 @@ class Collector:
                 awaited = [{"rank": 2, "host": "gpu-12", "seconds": 120.0, "steps": 100}]
                 return 200, {"by": "rank", "names": list("0123"), "seconds": rows, "steps": 400,
                              "awaited": awaited}  # fmt: skip
+            case "slowest":
+                return 200, slowest(query["by"][0])
         return 404, {"title": "Not found", "detail": what}
 
     def _topology(self) -> dict[str, Any]:

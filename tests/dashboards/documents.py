@@ -80,6 +80,28 @@ OPENAPI: dict[str, Any] = {
 }  # fmt: skip
 
 
+HOURS: dict[str, float] = {"gpu_hours": 12.5, "low": 11.0, "high": 14.0}
+
+
+def repair_gain(host: str) -> dict[str, Any]:
+    """Return what the repair of a host would bring."""
+    now = [{"job": "llm-7b", "an_hour": HOURS}]
+    return {"host": host, "incidents": ["a1"], "past": HOURS, "bases": ["phases"], "now": now,
+            "an_hour": HOURS}  # fmt: skip
+
+
+def slowest(by: str) -> dict[str, Any]:
+    """Return a job without its slowest two of two hosts, or ranks on them."""
+    without = {"step_seconds": 0.5, "low": 0.49, "high": 0.51}
+    ranks = [None, None] if by == "host" else [2, 0]
+    return {
+        "by": by, "basis": "phases", "step_seconds": 0.61, "steps": 64,
+        "slowest": [{"rank": rank, "host": host, "behind_seconds": 0.1, "without": without,
+                     "an_hour": HOURS} for rank, host in zip(ranks, HOSTS[::-1], strict=True)],
+        "without": [{"removed": count, "without": without, "an_hour": HOURS} for count in (1, 2)],
+    }  # fmt: skip
+
+
 def incident(**changes: Any) -> dict[str, Any]:
     """Return the example incident, with top-level changes."""
     return {**fixture("incident"), **changes}

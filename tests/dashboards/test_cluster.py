@@ -43,6 +43,9 @@ def test_a_job_shows_its_ranks_by_step_its_phases_and_who_waits_for_whom(
     assert "4x428" == browser.wait("document.querySelector('.heatmap [data-drawn]')?.dataset.drawn")
     assert "most of it, 67 %, is compute" in text(browser, ".phases figcaption")
     assert "Rank 2 on gpu-12 is waited for most" in text(browser, ".waits figcaption")
+    caption = text(browser, ".slowest figcaption")
+    assert caption == "A step takes 610 ms; without the slowest 2 it would take 500 ms."
+    assert ["gpu-12", "500 ms", "490 ms to 510 ms", "12.5 GPU-h"] == cells(browser, ".slowest")
     assert "CPU contention" in text(browser, ".plain")
     assert "running" == text(browser, ".job-status")
     names = browser.wait(
@@ -153,7 +156,7 @@ def test_a_job_that_only_exporters_show_says_so_in_the_place_of_empty_plots(
     browser.open(f"{collector.address}/#/jobs/llm-7b")
     assert "No steps are reported" == text(browser, ".part-training h2")
     assert "RANKSCOPE_PROBE=1" in text(browser, ".part-training code")
-    for part in ("heat", "phases", "waits"):
+    for part in ("heat", "phases", "waits", "slowest"):
         browser.wait(f"document.querySelector('.part-{part}').childElementCount === 0")
 
 
@@ -165,6 +168,7 @@ def test_a_node_shows_its_devices_its_ranks_and_its_incidents(
              "entity": "gpu-12", "verdict": None, "severity": "warning", "status": "open",
              "gpu_hours_lost": 2.0}  # fmt: skip
     collector.offenders = [{"type": "host", "id": "gpu-12", "record": [named]}]
+    collector.gains = [documents.repair_gain("gpu-12")]
     browser.open(f"{collector.address}/#/nodes/gpu-12")
     device = cells(browser, ".devices")
     assert ["GPU 6 · GPU-1", "2"] == device[:2]
@@ -179,6 +183,7 @@ def test_a_node_shows_its_devices_its_ranks_and_its_incidents(
     assert "2 ports up, without errors." in ports
     assert "ranks 2, 3" in text(browser, ".part-head")
     assert "Slow GPU" in text(browser, ".part-incidents")
+    assert "of the last 7 days 12.5 GPU-h" in text(browser, "[data-key=gain]")
     browser.wait("document.querySelector('.part-curves .frame[data-drawn]')")
     assert "now 79 °C to 79 °C" in text(browser, ".part-curves figcaption")
 
@@ -187,10 +192,12 @@ def test_the_nodes_are_listed_with_what_runs_there_and_what_is_wrong_first(
     browser: Any, serve: Any, documents: Any
 ):
     collector = serve([documents.incident()])
+    collector.gains = [documents.repair_gain("gpu-12")]
     browser.open(f"{collector.address}/#/nodes")
-    assert ["gpu-12", "CPU contention", "llm-7b", "2", "leaf-1", "0"] == cells(browser, ".nodes")[
-        :6
-    ]
+    gained = ["12.5 GPU-h", "12.5 GPU-h"]
+    assert ["gpu-12", "CPU contention", "llm-7b", "2", "leaf-1", "0", *gained] == cells(
+        browser, ".nodes"
+    )[:8]
     assert "2 hosts · 1 with an active incident" in text(browser, ".bar [role=status]")
     choose(browser, "silent")
     assert 2 == browser.wait("document.querySelectorAll('.nodes tbody tr.silent').length")

@@ -48,7 +48,8 @@ def _reported() -> dict[str, Any]:
     return {"week": "2026-W47", "user": "ann", "job": None, "fault": None, "gpu_hours_used": 120.5,
             "gpu_hours_lost": 12.0, "goodput": 0.9, "incidents": 2, "mttd_seconds": 12.0,
             "mtta_seconds": None, "mttr_seconds": 600.0,
-            "costliest_fault": "host.cpu_contention"}  # fmt: skip
+            "costliest_fault": "host.cpu_contention", "gpu_hours_gained": 9.0,
+            "gpu_hours_gained_low": 8.0, "gpu_hours_gained_high": 10.0}  # fmt: skip
 
 
 def test_the_report_shows_what_users_used_and_lost_and_who_repeats(browser: Any, serve: Any):
@@ -61,7 +62,7 @@ def test_the_report_shows_what_users_used_and_lost_and_who_repeats(browser: Any,
                             "gpu_hours_lost": 4.0, "record": [named]}]  # fmt: skip
     browser.open(f"{collector.address}/#/report")
     assert [
-        "2026-W47", "ann", "121", "12", "90 %", "2", "12 s", "–", "10 min",  # noqa: RUF001
+        "2026-W47", "ann", "121", "12", "9 GPU-h", "90 %", "2", "12 s", "–", "10 min",  # noqa: RUF001
         "CPU contention",
     ] == rows(browser)[0]  # fmt: skip
     assert "3 incidents, 2 jobs" in text(browser, ".contest")

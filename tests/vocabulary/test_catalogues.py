@@ -6,7 +6,7 @@ from importlib import resources
 import pytest
 from tests.vocabulary.contract import FAULTS
 
-from rankscope.vocabulary import entities, events, faults, findings, metrics
+from rankscope.vocabulary import entities, events, faults, findings, metrics, tables
 
 
 def test_the_faults_of_the_contract_are_there_in_its_order():
@@ -50,6 +50,19 @@ def test_a_fault_points_at_known_entities_and_has_words(fault):
 )
 def test_faults_point_at_what_the_contract_puts_in_brackets(fault, points_at):
     assert points_at == set(faults.catalogue()[fault].entities)
+
+
+def test_a_fault_between_ranks_makes_the_exchange_longer():
+    rows = faults.catalogue().values()
+    assert {"exchange"} == {row.replaces for row in rows if row.id.startswith("network.")}
+    assert "work" == faults.catalogue()[faults.UNKNOWN].replaces
+
+
+def test_a_part_of_a_step_that_is_none_is_refused_with_what_to_write():
+    text = resources.files("rankscope.vocabulary.faults").joinpath("network.toml")
+    wrong = text.read_text(encoding="utf-8").replace('"exchange"', '"exchagne"', 1)
+    with pytest.raises(tables.TableError, match=r"nic_down: replaces is .* or exchange"):
+        tables.rows(faults.FaultKind, wrong, "fault", others=None)
 
 
 def test_severities_come_worst_first():

@@ -22,6 +22,14 @@ SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
 
 UNKNOWN = Fault("unknown")
 
+ReplacedPart = Literal["work", "handed_out", "data", "exchange", "link"]
+"""Which part of a step a fault makes longer, and so what is replaced to see the step without it.
+
+work: a rank's own, by that of its peers. handed_out: the same of a rank that hands out the batches
+of all. data: waits for batches. exchange: the time between ranks. link: work of a rank and the
+exchange, as of a device whose link is slow.
+"""
+
 FAMILIES = (
     "gpu", "memory", "balance", "network", "host", "software", "numerics", "efficiency",
 )  # fmt: skip
@@ -47,6 +55,7 @@ class FaultKind:
     help: str
     title_zh: str
     help_zh: str
+    replaces: ReplacedPart = "work"
 
 
 @cache

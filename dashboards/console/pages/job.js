@@ -2,6 +2,7 @@
 
 import { heatmapFigure } from "../charts/heatmap.js";
 import { phasesFigure } from "../charts/phases.js";
+import { slowestFigure } from "../charts/slowest.js";
 import { spreadFigure } from "../charts/spread.js";
 import { waitsFigure } from "../charts/waits.js";
 import { get, items } from "../parts/api.js";
@@ -22,7 +23,7 @@ const CURVES = [
   ["resources", ["training.data.duration", "training.memory.allocated"]],
   ["devices", ["hw.gpu.utilization", "hw.temperature", "hw.power", "hw.frequency"]],
 ];
-const BY_STEPS = ["heat", "phases", "waits"]; // parts that only steps fill
+const BY_STEPS = ["heat", "phases", "waits", "slowest"]; // parts that only steps fill
 const RANGES = [["600", "range.10m"], ["3600", "range.1h"], ["21600", "range.6h"]];
 const POINTS = 160;
 const FEW = 4; // more accused ranks than this are no few among their peers
@@ -35,10 +36,10 @@ export function jobPage(id) {
   const ranks = ranksPart(path, abort.signal);
   const collectives = collectivesPart(path, abort.signal);
   const seen = observationsPart({ job: literal(id) }, abort.signal);
-  const parts = Object.fromEntries(["head", "training", "heat", "phases", "waits", "resources", "devices"].map((name) => [name, h("section", { class: `part-${name}` })]));
+  const parts = Object.fromEntries(["head", "training", ...BY_STEPS, "resources", "devices"].map((name) => [name, h("section", { class: `part-${name}` })]));
   const root = h("article", { class: "page job" },
     h("p", { class: "crumb" }, h("a", { href: "#/jobs" }, t("nav.jobs"))),
-    parts.head, seen.root, parts.training, parts.heat, parts.phases, parts.waits, collectives.root, parts.resources, parts.devices, ranks.root);
+    parts.head, seen.root, parts.training, parts.heat, parts.phases, parts.waits, parts.slowest, collectives.root, parts.resources, parts.devices, ranks.root);
   const wanted = { metric: "", seconds: "600", full: false };
   let drawn = "";
   let range = {};
@@ -58,12 +59,14 @@ export function jobPage(id) {
     range = { from: end - Number(wanted.seconds), to: end };
     const steps = Number.isFinite(job.last_step);
     if (!steps) for (const name of BY_STEPS) show(parts[name]);
-    await Promise.all([...(steps ? bySteps(again) : []), ...CURVES.map(([name, metrics]) => drawCurves(name, metrics, job)), ranks.refresh(job), counted]);
+    await Promise.all([...(steps ? bySteps(again, job) : []), ...CURVES.map(([name, metrics]) => drawCurves(name, metrics, job)), ranks.refresh(job), counted]);
     if (!steps && !parts.training.hasChildNodes()) show(parts.training, nothingOfSteps());
   }
 
-  function bySteps(again) {
-    return [drawHeat(again), drawPart("phases", t("job.phases"), phasesFigure, { points: POINTS }), drawPart("waits", t("job.waits"), waitsFigure)];
+  function bySteps(again, job) {
+    const by = list(job.hosts).length > 1 ? "host" : "rank";
+    return [drawHeat(again), drawPart("phases", t("job.phases"), phasesFigure, { points: POINTS }), drawPart("waits", t("job.waits"), waitsFigure),
+      drawPart("slowest", t("job.slowest"), slowestFigure, { by }, {})];
   }
 
   async function drawHeat(again) {
@@ -79,8 +82,8 @@ export function jobPage(id) {
     show(parts.heat, h("h2", {}, t("job.heat")), choices, figure);
   }
 
-  async function drawPart(name, heading, figure, query = {}) {
-    const answer = await ask(name, query);
+  async function drawPart(name, heading, figure, query = {}, over = range) {
+    const answer = await ask(name, query, over);
     const drawn = answer && figure(answer);
     show(parts[name], drawn && h("h2", {}, heading), drawn);
   }
@@ -98,8 +101,8 @@ export function jobPage(id) {
     return spreadFigure(answer, variant, { name: label ? `${metricName(answer.metric)} (${label})` : metricName(answer.metric), unit: unitOf(answer.metric) ?? answer.unit, height: 170, small: true, culprits: new Set(accused) });
   }
 
-  function ask(what, query) {
-    return get(`${path}/${what}`, { ...range, ...query }, abort.signal).catch((error) => {
+  function ask(what, query, over = range) {
+    return get(`${path}/${what}`, { ...over, ...query }, abort.signal).catch((error) => {
       if (error.name === "AbortError" || error.status === 0) throw error;
       return null; // one part that is not there is no reason to hide the rest
     });

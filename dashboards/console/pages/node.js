@@ -1,6 +1,7 @@
 // One node: its devices, the ranks placed there, its own metrics, and the incidents that name it.
 
 import { lines } from "../charts/lines.js";
+import { repairGain } from "../charts/slowest.js";
 import { get, items } from "../parts/api.js";
 import { h, list, show, table, tabs } from "../parts/dom.js";
 import { ago, digits, epoch, lost, metric, metricHelp, metricName, moment, quantity, ranks as rankText, shortened, title, unitOf } from "../parts/units.js";
@@ -26,10 +27,11 @@ export function nodePage(host) {
   let drawn = "";
 
   async function refresh() {
-    const [node, named] = await Promise.all([get(path, {}, abort.signal), get("offenders", { type: "host", at_least: 1, limit: 1000 }, abort.signal).then(items).catch(() => [])]);
+    const [node, named, gains] = await Promise.all([get(path, {}, abort.signal), get("offenders", { type: "host", at_least: 1, limit: 1000 }, abort.signal).then(items).catch(() => []),
+      get("gains", { host }, abort.signal).then(items).catch(() => [])]);
     show(parts.head, header(node));
     show(parts.devices, h("h2", {}, t("node.devices")), node.devices.length ? deviceTable(node.devices, epoch(node.last_received)) : h("p", { class: "muted" }, t("node.nodevices")));
-    show(parts.incidents, h("h2", {}, t("node.incidents")), incidentList(named.find((row) => row.id === host)));
+    show(parts.incidents, h("h2", {}, t("node.incidents")), incidentList(named.find((row) => row.id === host)), repairGain(gains[0]));
     showPorts(parts.ports, node.readings);
     show(parts.readings, h("details", { "data-key": "readings" }, h("summary", {}, h("h2", {}, t("node.readings"))), readingTable(node.readings)));
     await Promise.all([seen.refresh(), draw(node)]);

@@ -1,5 +1,6 @@
 // The nodes that report: what is wrong with them first, and what runs on each.
 
+import { gain } from "../charts/slowest.js";
 import { get, items } from "../parts/api.js";
 import { h, list, show, table } from "../parts/dom.js";
 import { choices, filterBar, holds, search, segments } from "../parts/filters.js";
@@ -31,10 +32,12 @@ export function nodesPage(query) {
   }
 
   async function refresh() {
-    const [rows, named, active] = await Promise.all([get("hosts", {}, abort.signal).then(items),
-      get("offenders", { type: "host", at_least: 1, limit: 1000 }, abort.signal).then(items), activeIncidents(abort.signal)]);
+    const [rows, named, active, gains] = await Promise.all([get("hosts", {}, abort.signal).then(items),
+      get("offenders", { type: "host", at_least: 1, limit: 1000 }, abort.signal).then(items), activeIncidents(abort.signal),
+      get("gains", { limit: 1000 }, abort.signal).then(items)]);
+    const back = new Map(gains.map((row) => [row.host, row]));
     const past = new Map(named.map((row) => [row.id, row.incidents]));
-    held = rows.map((row) => ({ ...row, silent: now() - epoch(row.last_received) > SILENT, past: past.get(row.host) ?? 0, active: active.filter((one) => accused(one) === row.host) }))
+    held = rows.map((row) => ({ ...row, silent: now() - epoch(row.last_received) > SILENT, past: past.get(row.host) ?? 0, gain: back.get(row.host), active: active.filter((one) => accused(one) === row.host) }))
       .sort((a, b) => (b.active.length > 0) - (a.active.length > 0) || b.silent - a.silent || a.host.localeCompare(b.host, "en", { numeric: true }));
     draw();
   }
@@ -53,7 +56,7 @@ function accused(incident) {
 
 function nodeRows(rows) {
   const number = { number: true };
-  const columns = [[t("column.host")], [t("column.now")], [t("column.job")], [t("column.ranks"), number], [t("column.switch")], [t("column.past"), number], [t("column.lastsample"), number]];
+  const columns = [[t("column.host")], [t("column.now")], [t("column.job")], [t("column.ranks"), number], [t("column.switch")], [t("column.past"), number], [t("column.gain"), number], [t("column.hour"), number], [t("column.lastsample"), number]];
   return table(columns, rows.map((row) => ({ class: row.silent ? "silent" : null, cells: [
     h("a", { class: "row-link id", href: `#/nodes/${encodeURIComponent(row.host)}`, "data-key": row.host }, row.host),
     row.active.length ? worst(row.active.length, row.active, `#/nodes/${encodeURIComponent(row.host)}`) : h("span", { class: row.silent ? "bad" : "muted" }, row.silent ? t("nodes.issilent") : "–"),
@@ -61,6 +64,8 @@ function nodeRows(rows) {
     digits(Object.values(row.ranks).reduce((sum, ranks) => sum + ranks, 0)),
     row.switch ?? "–",
     row.past ? h("a", { href: `#/nodes/${encodeURIComponent(row.host)}` }, digits(row.past)) : "0",
+    gain(row.gain?.past, list(row.gain?.bases).map((basis) => t(`plots.basis.${basis}`)).join(", ")),
+    gain(row.gain?.an_hour, t("plots.basis.phases")),
     ago(row.last_received),
   ] })), { class: "nodes cards" });
 }

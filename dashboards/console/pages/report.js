@@ -1,5 +1,6 @@
 // The show-back report: GPU time used and lost, by week, user, job or cause; and repeat offenders.
 
+import { gain } from "../charts/slowest.js";
 import { bar } from "../charts/waits.js";
 import { get, items, text } from "../parts/api.js";
 import { choice, h, list, show, table } from "../parts/dom.js";
@@ -60,13 +61,18 @@ function summary(users, stats) {
 function reportTable(keys, rows) {
   if (!rows.length) return h("p", { class: "nothing muted" }, t("report.nothing"));
   const most = Math.max(...rows.map((row) => row.gpu_hours_lost ?? 0), 1e-9);
-  const columns = [...keys.map((key) => [t(`report.${key}`)]), ...["used", "lost", "goodput", "incidents", "detect", "ack", "resolve"].map((name) => [t(`report.${name}`), { number: true }]), [t("report.costliest")]];
+  const columns = [...keys.map((key) => [t(`report.${key}`)]), ...["used", "lost", "gained", "goodput", "incidents", "detect", "ack", "resolve"].map((name) => [t(`report.${name}`), { number: true }]), [t("report.costliest")]];
   return table(columns, rows.map((row) => ({ cells: [
-    ...keys.map((key) => keyed(key, row[key])), hours(row.gpu_hours_used), [bar((row.gpu_hours_lost ?? 0) / most), h("span", {}, hours(row.gpu_hours_lost))],
+    ...keys.map((key) => keyed(key, row[key])), hours(row.gpu_hours_used), [bar((row.gpu_hours_lost ?? 0) / most), h("span", {}, hours(row.gpu_hours_lost))], gained(row),
     Number.isFinite(row.goodput) ? `${digits(row.goodput * 100)} %` : "–", digits(row.incidents),
     time(row.mttd_seconds), time(row.mtta_seconds), time(row.mttr_seconds),
     row.costliest_fault ? h("a", { href: `#/incidents?${new URLSearchParams({ status: "all", fault: row.costliest_fault, ...(row.job ? { job: row.job } : {}) })}` }, title(row.costliest_fault)) : "–",
   ] })), { class: "report cards" });
+}
+
+function gained(row) {
+  if (!Number.isFinite(row.gpu_hours_gained)) return "–";
+  return gain({ gpu_hours: row.gpu_hours_gained, low: row.gpu_hours_gained_low, high: row.gpu_hours_gained_high });
 }
 
 function offendersPart(rows) {

@@ -57,6 +57,34 @@ def lost_row() -> list[PlacedPanel]:
             8,
             8,
         ),
+        PlacedPanel(
+            bars(
+                "GPU-hours that causes would give back",
+                "What would not have been lost in the time range without the cause, by steps as "
+                "they would be; of incidents whose steps could be compared.",
+                "suffix: GPU h",
+                now(
+                    "topk(15, sum by (fault) "
+                    f"({gained('rankscope_cause_gpu_seconds_lost_total')})) / 3600",
+                    "{{fault}}",
+                ),
+                steps=above(1, 24),
+            ),
+            12,
+            8,
+        ),
+        PlacedPanel(
+            bars(
+                "Nodes whose repair would bring most",
+                "GPUs whose time running jobs would give back with a node replaced by a healthy "
+                "one; each node by itself.",
+                "suffix: GPUs",
+                now("topk(15, rankscope_host_gpus_gained)", "{{host_name}}"),
+                steps=above(1, 8),
+            ),
+            12,
+            8,
+        ),
     ]
 
 

@@ -62,4 +62,19 @@ def time_row() -> list[PlacedPanel]:
             7,
             9,
         ),
+        PlacedPanel(
+            lines(
+                "Without its slowest nodes",
+                "GPUs whose time the job would give back without its slowest one, two and five "
+                "nodes, by what each rank does in a step.",
+                "suffix: GPUs",
+                PanelQuery(
+                    f"rankscope_job_gpus_gained{{{INCIDENTS}}}", "without the slowest {{removed}}"
+                ),
+                steps=above(1, 8),
+                none="nobody reports what ranks do in a step",
+            ),
+            24,
+            7,
+        ),
     ]

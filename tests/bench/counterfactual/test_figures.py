@@ -2,6 +2,7 @@
 
 import pytest
 
+from bench.counterfactual.__main__ import main
 from bench.counterfactual.episodes import FAULTS, RANKS, drawn
 from bench.counterfactual.figures import MeasuredCase, groups, summary
 from bench.counterfactual.worlds import mean
@@ -49,3 +50,15 @@ def test_real_episodes_have_each_shape_and_fault_and_are_the_same_for_all_ranks(
     assert {row.shape for row in rows} == {"data", "tensor", "pipeline"}
     assert all(row.shape == "pipeline" for row in rows if row.trouble == "stage")
     assert all(0 <= rank < RANKS for row in rows for rank in row.ranks)
+
+
+def test_some_kinds_of_real_jobs_are_run_in_turn():
+    kinds = ["pipeline-stage", "tensor-pauses"]
+    names = [episode.job for episode in drawn(3, 1, kinds)]
+    assert names == ["pipeline-stage-0", "tensor-pauses-1", "pipeline-stage-2"]
+
+
+def test_a_kind_that_is_none_is_refused_with_those_there_are(capsys):
+    with pytest.raises(SystemExit):
+        main(["real", "--kinds", "data-stage"])
+    assert "data-slow-rank, data-slow-exchange" in capsys.readouterr().err

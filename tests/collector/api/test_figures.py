@@ -105,7 +105,7 @@ def test_what_cannot_be_asked_for_is_refused(client_with_job):
 
 
 def test_an_unknown_job_is_404(client):
-    tried = ["distribution?metric=training.loss", "heatmap", "phases", "waits"]
+    tried = ["distribution?metric=training.loss", "heatmap", "phases", "waits", "slowest"]
     for what in tried:
         with told(what=what):
             assert client.get(f"/api/v1/jobs/nothing/{what}").status_code == 404
@@ -153,6 +153,32 @@ def test_everybody_waits_for_the_rank_that_waits_least(client_with_job):
     (awaited,) = found["awaited"]
     assert (3, "gpu-1", STEPS) == (awaited["rank"], awaited["host"], awaited["steps"])
     assert math.isclose(48.0, awaited["seconds"], rel_tol=1e-4)
+
+
+def test_without_its_slowest_rank_a_job_steps_as_its_peers_do(client_with_job):
+    found = client_with_job.get("/api/v1/jobs/run-1/slowest", params={"by": "rank"}).json()
+    assert ("rank", "phases", 1.0, STEPS) == tuple(
+        found[key] for key in ("by", "basis", "step_seconds", "steps")
+    )
+    (slowest,) = found["slowest"]
+    assert (3, "gpu-1") == (slowest["rank"], slowest["host"])
+    (one,) = found["without"]
+    assert 1 == one["removed"]
+    assert math.isclose(0.6, one["without"]["step_seconds"], rel_tol=1e-3)
+    assert math.isclose(4 * 0.4, one["an_hour"]["gpu_hours"], rel_tol=1e-3)
+
+
+def test_a_host_that_holds_a_running_job_up_is_listed_by_what_its_repair_would_bring(
+    client_with_job,
+):
+    (found,) = client_with_job.get("/api/v1/gains").json()["items"]
+    assert ("gpu-1", [], None, []) == tuple(
+        found[key] for key in ("host", "incidents", "past", "bases")
+    )
+    (job,) = found["now"]
+    assert ("run-1", found["an_hour"]) == (job["job"], job["an_hour"])
+    assert math.isclose(4 * 0.4, job["an_hour"]["gpu_hours"], rel_tol=1e-3)
+    assert [] == client_with_job.get("/api/v1/gains", params={"host": "gpu-0"}).json()["items"]
 
 
 def test_hosts_are_listed_with_the_ranks_of_each_job(client_with_job):
