@@ -3,7 +3,8 @@
 The first cause's probability follows from its lead (nats) over the next cause at another place, or
 unknown: a curve that never falls, fitted by `python -m bench.calibration` to cases that nobody
 tuned on, in catalogue.toml with the seeds of those cases. What is left is shared among the others
-by the softmax of score / temperature, none above the first, and unknown. Without a curve a probability is not called one.
+by the softmax of score / temperature, none above the first, and unknown. Without a curve a
+probability is not called one.
 
 An answer that rests on one sign alone, or is given where nothing was fitted (reach.py), loses part
 of its lead first; outside, confidence is never high.
@@ -73,7 +74,7 @@ class ProbabilityCalibration:
             return chances[:-1], chances[-1]
         first = at(self.curve, lead - self.doubt(setting))
         rest = [chance * (1 - first) for chance in softmax(every[1:], self.temperature)]
-        # Where two lead by nothing, either is as probable as such a lead says, and none is the rest.
+        # Where two lead by nothing, each is as probable as that says, and unknown has the rest.
         others = [min(chance, first) for chance in rest[:-1]]
         return [first, *others], 1 - first - math.fsum(others)
 
