@@ -26,7 +26,7 @@ _USUAL = (
 """Words of lines that say nothing: what stands in them is looked for only where nothing else is."""
 _FOUR, _TWO = 4, 2
 """Bytes of a window: of texts that are longer than four, and of the others."""
-_NUMBERS = {_FOUR: np.dtype("<u4"), _TWO: np.dtype("<u2")}
+_NUMBERS: dict[int, np.dtype[Any]] = {_FOUR: np.dtype("<u4"), _TWO: np.dtype("<u2")}
 _FACTOR, _SHIFT = np.uint32(2654435761), np.uint32(16)
 """Knuth's multiplicative hash, of which the upper half is kept."""
 
