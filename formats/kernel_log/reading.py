@@ -85,17 +85,18 @@ class KernelLogReading:
     _number: int = 1
     _entry: dict[str, str] = field(default_factory=dict[str, str])
 
-    def read(self, lines: Iterable[tuple[int, bytes]]) -> Iterator[KernelLogLine]:
-        """Yield the lines that may tell of a fault; `lines` are numbers with lines, in order.
+    def read(self, lines: Iterable[tuple[int, bytes, bool]]) -> Iterator[KernelLogLine]:
+        """Yield the lines that may tell of a fault; `lines` are numbers, lines, and in order.
 
         Some may be left out. Needed are the first, those with one of `texts()`, MOST_ABOVE above
-        each of these, and so many at the end.
+        each of these, and so many at the end. With each stands whether it may have a text.
         """
         above: deque[bytes] = deque(maxlen=MOST_ABOVE)
-        for number, data in lines:
+        for number, data, named in lines:
             self._number = number
-            telling = signatures.relevant(data)
-            if not telling and not _NOTED.search(data) and number > 1:
+            telling = named and signatures.relevant(data)
+            noted = telling or (named and _NOTED.search(data) is not None)
+            if not noted and number > 1:
                 above.append(data)
                 continue
             record = self._record(data[:_LONGEST])

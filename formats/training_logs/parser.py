@@ -12,6 +12,7 @@ from datetime import tzinfo
 from functools import cache
 
 from ...vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
+from ..needles import NeedleForm
 from . import (
     behind_bars,
     cleaning,
@@ -36,6 +37,7 @@ from .line_formats import LineFormat
 from .logged import LoggedLine
 from .prefilter import TextPrefilter, ending
 from .prefixes import LinePrefixes
+from .silent_lines import SilentLines
 from .value_lines import PlacedLine, Reported, ValueLines
 
 _BLOCK = 1 << 20
@@ -97,6 +99,8 @@ class TrainingLogParser:
         self._overlong = False
         self._lines = 0
         self._last_at: float | None = None
+        self._passed: list[bytes] = []
+        """Lines of the block that say nothing, since the last one that was read."""
         self._size = 0
         self._per_byte = 0.0
         """Of what was fed last: its bytes, and the seconds between the writing of two of them."""
@@ -117,13 +121,13 @@ class TrainingLogParser:
         data: bytes,
         at: float | None = None,
         since: float | None = None,
-        places: Sequence[int] | None = None,
+        places: Sequence[tuple[int, bytes]] | None = None,
     ) -> list[LoggedLine]:
         """Take the next bytes, read at `at`; return what the lines that they end report.
 
         since: when the first of them may have been written. A line without a time of its own then
         was written between the two, where it lies among the bytes. places: where `texts` stand in
-        the bytes, ascending, where that is known already.
+        the bytes, ascending and each with its text, where that is known already.
         """
         if self._overlong or self._rest:
             places = None
@@ -167,31 +171,63 @@ class TrainingLogParser:
         self._lines += lines
 
     def _scan(
-        self, data: bytes, at: float | None, places: Sequence[int] | None
+        self, data: bytes, at: float | None, places: Sequence[tuple[int, bytes]] | None
     ) -> Iterator[LoggedLine]:
         """Look at the lines that the prefilter names, and inside a block at every one."""
-        position = counted = 0
-        for here in self._prefilter.find(data) if places is None else places:
+        position = counted = index = 0
+        inside, known = self._inside, places is not None
+        if places is None:
+            places = [(place, b"") for place in self._prefilter.find(data)]
+        while index < len(places):
+            here = places[index][0]
             if here >= len(data):
                 break
-            while self._inside and position < here:
+            while inside and position < here:
                 end = ending(data, position)
                 if end >= here:
                     break  # the line that is named
                 yield from self._at(data, position, end, counted, at)
-                counted, position = position, end + 1
+                counted, position, inside = position, end + 1, self._inside
             if here < position:
+                index += 1
                 continue  # a line that was looked at
             start = 1 + max(data.rfind(b"\n", position, here), data.rfind(b"\r", position, here))
             start = start or position
             end = ending(data, start)
+            first = index
+            while index < len(places) and places[index][0] < end:
+                index += 1
+            texts = (text for _, text in places[first:index])
+            if known and not inside and self._passes(data[start:end], texts):
+                position = end + 1
+                continue
             yield from self._at(data, start, end, counted, at)
-            counted, position = start, end + 1
+            counted, position, inside = start, end + 1, self._inside
         while self._inside and position < len(data):
             end = ending(data, position)
             yield from self._at(data, position, end, counted, at)
             counted, position = position, end + 1
         self._lines += data.count(b"\n", counted)
+        self._date_passed()
+
+    def _passes(self, line: bytes, texts: Iterable[bytes]) -> bool:
+        """Return whether a line says nothing: then no more than its time is of use, if any asks."""
+        if len(line) > cleaning.LONGEST or not shipped_silence().has(line, texts):
+            return False
+        self._passed.append(line)
+        return True
+
+    def _date_passed(self) -> None:
+        """Take the time of the newest line that was passed over and has one."""
+        for line in reversed(self._passed):
+            if times.CLOCK.search(line):
+                cleaned = cleaning.clean(line, self._prefixes)
+                near = self._last_at or self._near
+                at = times.read(cleaned.stamp or cleaned.text, self._zone, near)
+                if at is not None:
+                    self._last_at = at
+                    break
+        self._passed.clear()
 
     @property
     def _inside(self) -> bool:
@@ -216,9 +252,12 @@ class TrainingLogParser:
     def _line(self, line: bytes, read_at: float | None) -> LoggedLine | None:
         cleaned = cleaning.clean(line, self._prefixes)
         text = cleaned.text
+        if self._passed and (read_at or times.read(cleaned.stamp or text, self._zone)) is None:
+            self._date_passed()
         stamped = times.read(
             cleaned.stamp or text, self._zone, read_at or self._last_at or self._near
         )
+        self._passed.clear()
         at = stamped if stamped is not None else read_at
         self._last_at = at if at is not None else self._last_at
         sent_at = self._last_at if self._last_at is not None else 0.0
@@ -401,6 +440,12 @@ def shipped_prefilter() -> TextPrefilter:
     return TextPrefilter(needles(line_formats.shipped()))
 
 
+@cache
+def shipped_silence() -> SilentLines:
+    """Return what tells which lines with `texts` say nothing."""
+    return SilentLines(_own_needles(line_formats.shipped()), _forms())
+
+
 def texts() -> tuple[bytes, ...]:
     """Return what is searched in a log of the shipped formats: a line that reports has one."""
     return shipped_prefilter().texts
@@ -408,16 +453,27 @@ def texts() -> tuple[bytes, ...]:
 
 def needles(formats: Sequence[LineFormat]) -> list[str]:
     """Return texts of which a line that reports anything has one."""
+    return [*_own_needles(formats), *(one.needle for one in _forms())]
+
+
+def _own_needles(formats: Sequence[LineFormat]) -> list[str]:
+    """Return those of lines that are read by more than one pattern."""
     return [
         *line_formats.needles(formats),
-        *(one.needle for one in signatures.catalogue()),
-        *(one.needle for one in overflows.forms()),
-        *(one.needle for one in resumes.forms()),
-        *(one.needle for one in data_names.forms()),
-        *(one.needle for one in saves.forms()),
         *reloads.NEEDLES,
         *own_values.NEEDLES,
         communicators.NEEDLE,
         tracebacks.BEGINS,
         *continued.BEGINS,
+    ]
+
+
+def _forms() -> list[NeedleForm]:
+    """Return the forms of lines that are known by one pattern."""
+    return [
+        *signatures.catalogue(),
+        *overflows.forms(),
+        *resumes.forms(),
+        *data_names.forms(),
+        *saves.forms(),
     ]

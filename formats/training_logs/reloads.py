@@ -29,6 +29,11 @@ _MOST = 256
 """Paths that are remembered, the newest ones."""
 
 
+def may_tell(text: str) -> bool:
+    """Return whether a line may be about a checkpoint that is saved or loaded: it names a path."""
+    return any(map(text.__contains__, _PARTS)) and _PATH.search(text) is not None
+
+
 class SavedCheckpoints:
     """Follows one log."""
 

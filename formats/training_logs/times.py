@@ -24,6 +24,8 @@ _LOG4J = re.compile(
 _ASCTIME = re.compile(
     r"[A-Z][a-z]{2} (?P<date>[A-Z][a-z]{2} [ \d]\d) (?P<time>\d\d:\d\d:\d\d) (?P<year>\d{4})\b"
 )
+CLOCK = re.compile(rb"\d\d:\d\d:\d\d")
+"""What every time has."""
 _NEAR = 400
 """A time stands at the start of a line; a bar may stand before it where writers interleave."""
 

@@ -84,7 +84,8 @@ def _kernel_log(data: bytes) -> object:
     reading = kernel_log.KernelLogReading(None, _AT)
     parser = kernel_log.KernelLogParser()
     found: list[object] = []
-    for line in reading.read(enumerate(data.splitlines(keepends=True), start=1)):
+    written = enumerate(data.splitlines(keepends=True), start=1)
+    for line in reading.read((number, one, True) for number, one in written):
         found += parser.feed(line.text, _AT)
         found.append(reading.when(line))
     reading.settle(_AT)

@@ -3,12 +3,13 @@
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
 
 from ....formats.training_logs import cleaning, times
+from ..walk import blocks
 
 _HEAD_BYTES, _TAIL_BYTES = 512 * 1024, 128 * 1024
 _SIZE = re.compile(
@@ -135,19 +136,12 @@ def _speaking(data: bytes) -> bytes:
     lowered = data.lower()
     kept: list[bytes] = []
     done = 0
-    for place in sorted({place for mark in _MARKS for place in _places(lowered, mark)}):
+    for place in sorted({place for mark in _MARKS for place in blocks.marked(lowered, mark)}):
         if place >= done:
             start = max(done, data.rfind(b"\n", done, place) + 1)
             done = data.find(b"\n", data.find(b"\n", place) + 1 or len(data)) + 1 or len(data)
             kept.append(data[start:done])
     return b"\n".join(kept)
-
-
-def _places(data: bytes, mark: bytes) -> Iterator[int]:
-    place = data.find(mark)
-    while place >= 0:
-        yield place
-        place = data.find(mark, data.find(b"\n", place) + 1 or len(data))
 
 
 def _first(match: re.Match[bytes]) -> int:

@@ -5,13 +5,15 @@ the processes begin and end; here both follow from the logs.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from ....formats.training_logs.signatures import starting
 from ....vocabulary.log_lines import START_WAITS
 from ....vocabulary.samples import Event, Sample
+from ..walk import blocks
 
 _NCCL = re.compile(
     rb"(?:^|\s)(?P<host>[A-Za-z0-9][\w.-]{0,127}):(?P<pid>\d{1,9}):\d{1,9} \[\d{1,3}\] "
@@ -32,6 +34,8 @@ _STEPPED = ("training.step", "training.loss", "training.grad_norm", "collective.
 _STEP = re.compile(rb"(?i)\b(?:step|iter(?:ation)?)s?\b[\s'\":=#\[(/]{1,8}[1-9]\d{0,9}\b")
 _VALUE = re.compile(rb"(?i)loss|grad|\blr\b|learning.rate|tokens|perplexity|\bppl\b|elapsed")
 """What a loop of one's own prints of its steps, in whatever form."""
+_COUNTS = (b"step", b"iter")
+"""In small letters: a line that counts them has one."""
 
 _LONGEST = 1000
 """Bytes of a line that are looked at."""
@@ -140,11 +144,28 @@ def any_stepped(paths: Iterable[Path]) -> bool:
     for path in paths:
         try:
             with path.open("rb") as opened:
-                if speaks_of_steps(opened):
+                if any(map(speaks_of_steps, _counting(opened))):
                     return True
         except OSError:
             continue  # said where it was read
     return False
+
+
+def _counting(opened: BinaryIO) -> Iterator[list[bytes]]:
+    """Yield the lines of each part of a log that may count steps; of long ones the beginning."""
+    inside = False
+    for data in blocks.pieces(opened):
+        lowered = data.lower()
+        places = sorted(place for mark in _COUNTS for place in blocks.marked(lowered, mark))
+        begin = data.find(b"\n") + 1 or len(data) if inside else 0
+        lines: list[bytes] = []
+        for place in places:
+            if place >= begin:
+                start = data.rfind(b"\n", begin, place) + 1 or begin
+                begin = data.find(b"\n", place) + 1 or len(data)
+                lines.append(data[start : min(begin, start + _LONGEST)])
+        yield lines
+        inside = not data.endswith(b"\n")
 
 
 def speaks_of_steps(lines: Iterable[bytes]) -> bool:

@@ -55,7 +55,8 @@ class LaunchFile:
 
     def learn(self, block: LogBlock) -> None:
         """Take the next block."""
-        self._take(self._lines.block(block.lines, block.line_places[TextGroup.LAUNCHERS]))
+        places = [place for place, _ in block.line_places[TextGroup.LAUNCHERS]]
+        self._take(self._lines.block(block.lines, places))
 
     def end(self) -> int:
         """Take the end of the log; return how many of its lines say something."""

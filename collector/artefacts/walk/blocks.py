@@ -9,7 +9,7 @@ from typing import BinaryIO
 from ....formats import check_reports, device_tables, kernel_log, stacks, training_logs
 from ....formats.nccl import ras
 from ....formats.training_logs import launchers
-from .needle_search import NeedleSearch
+from .needle_search import FoundText, NeedleSearch
 
 _BLOCK = 1 << 19
 _LONGEST = 1 << 20
@@ -33,13 +33,13 @@ class LogBlock:
     """Bytes that follow each other in a log, cut where a line ends as long as lines end at all.
 
     lines: the same as whole lines; of one that goes over several blocks only its beginning is
-    there. places: by TextGroup where texts stand in `data`; those of `lines` are beside them.
+    there. places: by TextGroup the texts in `data`; those of `lines` are beside them.
     """
 
     data: bytes
     lines: bytes
-    places: list[list[int]]
-    line_places: list[list[int]]
+    places: list[list[FoundText]]
+    line_places: list[list[FoundText]]
 
 
 @cache
@@ -63,6 +63,14 @@ def pieces(opened: BinaryIO) -> Iterator[bytes]:
         yield data
     if rest:
         yield rest
+
+
+def marked(data: bytes, mark: bytes) -> Iterator[int]:
+    """Yield where lines first have a mark."""
+    place = data.find(mark)
+    while place >= 0:
+        yield place
+        place = data.find(mark, data.find(b"\n", place) + 1 or len(data))
 
 
 def blocks(opened: BinaryIO) -> Iterator[LogBlock]:

@@ -6,13 +6,15 @@ from pathlib import Path
 from ....formats.kernel_log import MOST_ABOVE
 from . import blocks
 from .blocks import LogBlock, TextGroup
+from .needle_search import FoundText
 
 _LONGEST = 1 << 16
 """Bytes of a line that are kept."""
 _MOST_HELD = 16 << 20
 """Bytes that are held of one log."""
 
-NumberedLine = tuple[int, bytes]
+NumberedLine = tuple[int, bytes, bool]
+"""Its number from 1, the line, and whether it may have a text."""
 
 
 class TellingLines:
@@ -35,12 +37,12 @@ class TellingLines:
         if self._held is not None:
             new = list(self._lines(block.lines, block.line_places[TextGroup.KERNEL]))
             self._held += new
-            self._size += sum(len(line) for _, line in new)
+            self._size += sum(len(line) for _, line, _ in new)
             if self._size > _MOST_HELD:
                 self._held = None
 
     def lines(self) -> Iterator[NumberedLine]:
-        """Yield (number from 1, line) of the whole log, in order. Raises OSError.
+        """Yield the lines of the whole log, in order. Raises OSError.
 
         Of a very long line there is only the beginning.
         """
@@ -54,24 +56,24 @@ class TellingLines:
                 yield from self._lines(block.lines, block.line_places[TextGroup.KERNEL])
         yield from self._last()
 
-    def _lines(self, data: bytes, places: Sequence[int]) -> Iterator[NumberedLine]:
+    def _lines(self, data: bytes, places: Sequence[FoundText]) -> Iterator[NumberedLine]:
         done = 0
         first = [0] if self._number == 1 and data else []
-        for place in (*first, *places):
+        for place in (*first, *(place for place, _ in places)):
             if place < done:
                 continue
             start = max(done, data.rfind(b"\n", done, place) + 1)
             self._pass(data[done:start])
             yield from self._last()
             done = data.find(b"\n", start) + 1
-            yield self._number, data[start : min(done, start + _LONGEST)]
+            yield self._number, data[start : min(done, start + _LONGEST)], True
             self._number += 1
         self._pass(data[done:])
 
     def _last(self) -> Iterator[NumberedLine]:
         """Yield the lines just before here that were not."""
         first = self._number - len(self._tail)
-        yield from ((first + place, line) for place, line in enumerate(self._tail))
+        yield from ((first + place, line, False) for place, line in enumerate(self._tail))
         self._tail = []
 
     def _pass(self, data: bytes) -> None:

@@ -88,8 +88,8 @@ LOGS = st.lists(st.lists(st.one_of(HEADS, LINES), max_size=6).map("".join), max_
 @given(LOGS, st.one_of(st.none(), st.floats(0.0, 4e9)))
 def test_no_log_upsets_its_reading_and_every_time_is_finite(lines, near):
     reading = KernelLogReading(UTC, near)
-    numbered = enumerate((line.encode("utf-8", "replace") + b"\n" for line in lines), 1)
-    found = list(reading.read(numbered))
+    written = enumerate((line.encode("utf-8", "replace") + b"\n" for line in lines), 1)
+    found = list(reading.read((number, line, True) for number, line in written))
     reading.settle(near)
     for line in found:
         at = reading.when(line)

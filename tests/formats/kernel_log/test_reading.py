@@ -19,7 +19,8 @@ HEALTHY = Path(__file__).parent / "healthy_boot.log"
 
 def read(*lines, near=None, until=None):
     reading = KernelLogReading(UTC, near)
-    found = list(reading.read(enumerate((line.encode() + b"\n" for line in lines), 1)))
+    written = (line.encode() + b"\n" for line in lines)
+    found = list(reading.read((number, line, True) for number, line in enumerate(written, 1)))
     reading.settle(until)
     return reading, found
 
@@ -127,7 +128,7 @@ def test_a_healthy_boot_accuses_nobody():
     with HEALTHY.open("rb") as opened:
         told = [
             report
-            for line in reading.read(enumerate(opened, 1))
+            for line in reading.read((number, data, True) for number, data in enumerate(opened, 1))
             for report in parser.feed(line.text, line.uptime or 0.0)
         ]
     assert not [one for one in told if isinstance(one, OomKill)]

@@ -24,8 +24,8 @@ def lines(tmp_path):
             for block in blocks.blocks(opened):
                 telling.learn(block)
         found = list(telling.lines())
-        assert sorted({number for number, _ in found}) == [number for number, _ in found]
-        return dict(found)
+        assert sorted({number for number, *_ in found}) == [number for number, *_ in found]
+        return {number: line for number, line, _ in found}
 
     return read
 
