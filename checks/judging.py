@@ -158,7 +158,11 @@ def worst(results: Iterable[JudgedCheck]) -> list[JudgedCheck]:
 
 def overall(results: Sequence[JudgedCheck]) -> CheckVerdict:
     """Return the verdict on a node: the worst of its results; what was not measured is no fault."""
-    return min((row.verdict for row in results), key=_GRAVITY.index, default="not_measured")
+    found = {row.verdict for row in results}
+    for verdict in _GRAVITY:
+        if verdict in found:
+            return verdict
+    return "not_measured"
 
 
 def shown(value: float, unit: str) -> str:

@@ -161,11 +161,11 @@ def _whole(value: object) -> int | None:
 
 @cache
 def _tests() -> Mapping[str, str]:
-    rows = tables.packaged(DiagTest, __package__, "dcgm.toml", "test", beside="error")
+    rows = tables.packaged(DiagTest, __package__ or "", "dcgm.toml", "test", beside="error")
     return {name: row.check for row in rows for name in row.names}
 
 
 @cache
 def _errors() -> Mapping[int, DiagError]:
-    rows = tables.packaged(DiagError, __package__, "dcgm.toml", "error", beside="test")
+    rows = tables.packaged(DiagError, __package__ or "", "dcgm.toml", "error", beside="test")
     return {number: row for row in rows for number in row.ids}

@@ -99,5 +99,5 @@ def _check(category: Mapping[str, Any]) -> str:
 @cache
 def _categories() -> list[ReadinessCategory]:
     return tables.packaged(
-        ReadinessCategory, __package__, "readiness.toml", "category", unique=False
+        ReadinessCategory, __package__ or "", "readiness.toml", "category", unique=False
     )

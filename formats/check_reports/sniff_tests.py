@@ -52,5 +52,5 @@ def read(text: str) -> Iterator[ReportedCheck]:
 
 @cache
 def _tests() -> Mapping[str, str]:
-    rows = tables.packaged(SniffTest, __package__, "sniff_tests.toml", "test")
+    rows = tables.packaged(SniffTest, __package__ or "", "sniff_tests.toml", "test")
     return {row.name: row.check for row in rows}

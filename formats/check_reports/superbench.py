@@ -146,10 +146,14 @@ def _metric(name: str) -> BenchmarkMetric | None:
 
 @cache
 def _metrics() -> list[BenchmarkMetric]:
-    return tables.packaged(BenchmarkMetric, __package__, "superbench.toml", "metric", beside="code")
+    return tables.packaged(
+        BenchmarkMetric, __package__ or "", "superbench.toml", "metric", beside="code"
+    )
 
 
 @cache
 def _codes() -> Mapping[int, BenchmarkCode]:
-    rows = tables.packaged(BenchmarkCode, __package__, "superbench.toml", "code", beside="metric")
+    rows = tables.packaged(
+        BenchmarkCode, __package__ or "", "superbench.toml", "code", beside="metric"
+    )
     return {code: row for row in rows for code in row.codes}

@@ -1,5 +1,6 @@
 """Reports of other tools that checked nodes, as results of checks: `dcgmi diag -j` and its kin."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,8 @@ from . import host_names
 
 _MOST_BYTES = 256 << 20
 _BAD = ("slow", "failed")
+_TOOLS = re.compile(r"dcgmi?|diag(?:nostics?)?|nccl[_-]tests|\.jsonl?$", re.IGNORECASE)
+"""What names of such files hold beside a host's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,8 @@ def _placed(
         named = row.host
         if not named and row.rank is not None and row.rank in processes:
             named = processes[row.rank].host
-        rows.append(replace(row, host=host_names.among(named, report.file, hosts, 1)))
+        file = _TOOLS.sub(" ", report.file)
+        rows.append(replace(row, host=host_names.among(named, file, hosts, 1)))
     return rows
 
 

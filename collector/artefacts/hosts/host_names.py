@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 _WORDS = re.compile(
     r"(?:nvidia|rocm|amd|npu|hl)[_-]smi|nvidia[_-]bug[_-]report|lspci|dmesg|kernel|kern|var[_-]log|messages|syslog|journalctl|journal|console|serial|"
-    r"dcgmi?|diag|nccl[_-]tests|jsonl?|log[s]?|txt|out|err|\d{4}-?\d\d-?\d\d(?:[T_-]?\d{4,6})?|tar|gz|zip",
+    r"log[s]?|txt|out|err|\d{4}-?\d\d-?\d\d(?:[T_-]?\d{4,6})?|tar|gz|zip",
     re.IGNORECASE,
 )
 _EDGES = "-_. :@+=,()[]"
