@@ -41,7 +41,10 @@ SAVES_LONG = "log.saves_take_long"
 DATA_WAITS = "log.data_waits"
 """Stands for lines by which steps wait for their batches now and then, for much of all time."""
 
-OF_COLUMNS = frozenset({DEVICE_GROWS, HOST_GROWS, SAVES_LONG, DATA_WAITS})
+LOSSES_STAND = "log.losses_stand"
+"""Stands for rows of several losses of which one is 0 and the others one number, up to the last."""
+
+OF_COLUMNS = frozenset({DEVICE_GROWS, HOST_GROWS, SAVES_LONG, DATA_WAITS, LOSSES_STAND})
 """What many lines of a log show together, and none of them alone."""
 
 BUSY_WAITING = "devices.busy_waiting"

@@ -24,6 +24,7 @@ from .logs import (
     open_ends,
     paces,
     settling,
+    standing_losses,
     survival,
 )
 
@@ -120,6 +121,7 @@ def _read(
         pages.read(of_kind["exporter"], resource, found, alone=alone)
     held_memory.add(of_kind["log"], lines.whose, resource, found)
     lost_time.add(resource, found)
+    standing_losses.add(of_kind["log"], lines.whose, resource, found)
     nonfinite_rows.add(of_kind["log"], lines.whose, resource, found)
     last_words.add(of_kind["log"], lines.whose, resource, found)
     paces.add(of_kind["log"], lines.whose, resource, found)

@@ -5,9 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from ...vocabulary.log_lines import LOSSES_STAND
+from ...vocabulary.samples import Event
 from .. import curves, medians
 from ..ended_jobs import EndedJobDetector
 from ..findings import report
+from ..tenants import own_logs, signature_of, text_of
 from ..window import JobWindow
 
 FEWEST = 20
@@ -29,7 +32,8 @@ class NeverFellDetector(EndedJobDetector):
 
     Wherever a log begins, one that is the same number at every point, or has become so for as long
     as it was none, is computed from no data, or by a model whose output has died. A loss of exactly
-    0 is none of these: methods that learn from their own samples begin with it.
+    0 is none of these: methods that learn from their own samples begin with it. Of two networks
+    that play against each other one of 0 beside one that stands is, where rows name both losses.
 
     In no list of detectors: of a live job each hour more may tell another thing, and its plateau
     is looked for after a fall. Of a job that is over its log is all there is.
@@ -59,6 +63,8 @@ class NeverFellDetector(EndedJobDetector):
 
     def of_end(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
+        if said := [one for one in own_logs(window) if signature_of(one) == LOSSES_STAND]:
+            return [self._said(window, said[0])]
         loss = window.baselines.loss.curve
         begin = 0 if _flat(loss) else _same(loss)
         if begin is None:
@@ -82,6 +88,20 @@ class NeverFellDetector(EndedJobDetector):
                 text=f"the loss is {usual:.3g} from step {first} to step {last}: it {how}",
             )
         ]
+
+    def _said(self, window: JobWindow, line: Event) -> Finding:
+        return report(
+            window,
+            self.name,
+            "job.loss_plateau",
+            window.entity,
+            onset=line.at,
+            seen=(line.at, line.at),
+            score=2.0,
+            signal=curves.LOSS,
+            observed=LOSSES_STAND,
+            text=text_of(line),
+        )
 
 
 def _flat(loss: curves.JobCurve) -> bool:

@@ -71,8 +71,8 @@ class LaunchPlaces:
 
     def likely_host(self) -> str:
         """Return the host of what no line says where it was: the only one there is."""
-        every = {self.host_of(rank) for rank in self._known.ranks} - {""}
-        every = every or self._known.kernels or self._record.hosts
+        named = {self.host_of(rank) for rank in self._known.ranks} - {""}
+        every = named or self._known.kernels or self._record.hosts
         return next(iter(every)) if len(every) == 1 else UNNAMED_HOST
 
     def on(self, host: str) -> list[int]:
