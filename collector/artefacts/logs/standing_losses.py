@@ -57,7 +57,7 @@ def standing(lines: Sequence[str]) -> _Row | None:
         if len(said) > 1:
             row = number, line.strip(), tuple(one.value for one in said)
             forms[tuple(one.label for one in said)].append(row)
-    return next((row for rows in forms.values() if (row := _stands(rows))), None)
+    return next(filter(None, map(_stands, forms.values())), None)
 
 
 def _stands(rows: Sequence[_Row]) -> _Row | None:
