@@ -30,7 +30,7 @@ _FACTORY = object()
 
 def install() -> None:
     """Let modules that are imported from now on have their dataclasses made so."""
-    vars(dataclasses)["dataclass"] = dataclass
+    dataclasses.__dict__["dataclass"] = dataclass
 
 
 def dataclass(cls: type[Any] | None = None, /, **options: bool) -> Any:
