@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from . import quick_classes, terminal, verbs
+from . import terminal, verbs
 
 _NEW_OBJECTS = 250_000
 """After so many new objects a short verb looks for garbage. It makes modules, classes and tables
@@ -37,7 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words and words[0] in verbs.SERVING:
         return _main(words)
     gc.set_threshold(_NEW_OBJECTS)
-    quick_classes.install()
+    if words and words[0] in verbs.LOADING:
+        from . import quick_classes  # noqa: PLC0415  most verbs make too few classes
+
+        quick_classes.install()
     try:
         return _main(words)
     finally:

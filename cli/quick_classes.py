@@ -1,6 +1,6 @@
 """Dataclasses that are made with one compilation each, for a program that starts anew each time.
 
-A verb makes hundreds of dataclasses as it loads its modules, and `dataclasses` compiles six methods
+Some verbs make hundreds of dataclasses as they load, and `dataclasses` compiles six methods
 of each, most of which are never called: a third of the CPU of a short verb. Here only `__init__` is
 compiled; the others are closures over the names of the fields. What they do is the same, and so is
 what `fields`, `replace` and pickle make of the class. Classes with rarer features are made by

@@ -46,6 +46,9 @@ VERBS: dict[str, str] = {
 SERVING = frozenset({"agent", "collector", "mcp"})
 """Verbs that run until they are stopped."""
 
+LOADING = frozenset({"diagnose", "doctor"})
+"""Verbs that make hundreds of classes before they do anything."""
+
 
 class CliVerb(Protocol):
     """What a verb's module offers."""

@@ -143,7 +143,7 @@ def test_rarer_classes_are_made_by_the_library_and_may_inherit():
     assert own(1) == own(2)
 
 
-def test_a_short_verb_has_its_classes_made_so_and_a_server_has_not():
+def test_a_verb_that_loads_much_has_its_classes_made_so_and_a_server_has_not():
     program = (
         "import dataclasses, sys\n"
         "from rankscope.cli import main\n"
