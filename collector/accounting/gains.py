@@ -21,7 +21,8 @@ from .offenders import at_fault
 from .watched import PipelineReader
 
 EVERY_SECONDS = 30.0
-"""At most so often the steps of a job are compared with those without its slowest hosts."""
+"""At most so often the steps of a job are compared with those without its slowest hosts; of a job
+of more than MOST_RANKS as many times more seldom: evaluation waits while it is looked at."""
 
 MOST_RANKS = 16_384
 """Of the jobs that are compared anew for one request, but at least one job: the oldest first."""
@@ -50,7 +51,11 @@ class RunningGains:
         }
         with self._lock:
             held = {job: self._held[job] for job in running if job in self._held}
-            due = [job for job in running if now - _at(held, job) >= EVERY_SECONDS]
+            due = [
+                job
+                for job, ranks in running.items()
+                if now - _at(held, job) >= EVERY_SECONDS * max(ranks / MOST_RANKS, 1.0)
+            ]
             left = MOST_RANKS
             for job in sorted(due, key=lambda job: (_at(held, job), job)):
                 if left < MOST_RANKS and running[job] > left:

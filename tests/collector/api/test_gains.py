@@ -150,6 +150,14 @@ def test_running_jobs_are_compared_anew_only_after_a_while():
     assert ["run-1", "run-1"] == line.asked
 
 
+def test_a_job_of_many_more_ranks_is_compared_anew_as_many_times_more_seldom():
+    line = AskedPipelines()
+    gains = RunningGains(line)
+    for now in (1000.0, 1000.0 + 3 * EVERY_SECONDS, 1000.0 + 4 * EVERY_SECONDS):
+        gains.of([running("run-1", 4 * MOST_RANKS, received=now)], now)
+    assert ["run-1", "run-1"] == line.asked
+
+
 def test_a_request_compares_few_ranks_anew_and_the_oldest_first():
     line = AskedPipelines()
     gains = RunningGains(line)
