@@ -4,6 +4,7 @@ A live collector compares with what is usual. Of a log there is often no more th
 somebody found too slow: what counts is how much of its time it shows to be lost.
 """
 
+import itertools
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,8 +19,9 @@ SHARE = 0.2
 LONG_SECONDS, LONG_STEPS, ALONE_SECONDS = 60.0, 10.0, 300.0
 """How long a save takes at least, in seconds and in steps; where a log shows one only."""
 
-FEWEST, FEWEST_LONG = 8, 2
-"""Steps of a log that say what is usual, and those that waited long."""
+FEWEST, FEWEST_LONG = 8, 3
+"""Steps of a log that say what is usual, and times that one waited long after one that did not: a
+loader that begins, or is held up twice, does not do so again."""
 
 WAITS, TIMES = 0.5, 10.0
 """Share of a step that waits for its batch, and how many times as long as the step in the middle
@@ -90,9 +92,11 @@ def waiting(waits: Sequence[tuple[float, float]], steps: Sequence[tuple[float, f
         return ""
     both = both[1:]  # the first step waits for workers that only begin
     usual = statistics.median(step for _, step in both)
-    long = [wait for wait, step in both if wait >= max(WAITS * step, TIMES * usual)]
+    waited = [wait >= max(WAITS * step, TIMES * usual) for wait, step in both]
+    again = sum(after and not before for before, after in itertools.pairwise(waited))
+    long = [wait for (wait, _), held_up in zip(both, waited, strict=True) if held_up]
     # A step in the middle that waits for its batch waits always: that shows by itself.
-    if len(long) < FEWEST_LONG or 2 * statistics.median(wait for wait, _ in both) > usual:
+    if again < FEWEST_LONG or 2 * statistics.median(wait for wait, _ in both) > usual:
         return ""
     share = sum(long) / sum(step for _, step in both)
     if share < SHARE:

@@ -41,16 +41,19 @@ def waits(*seconds, step=0.5):
 
 
 def test_steps_that_wait_now_and_then_for_much_of_the_time_are_told():
-    assert waits(0.1, 0.1, 0.1, 9.0, 0.1, 0.1, 12.0, 0.1, 0.1).startswith("2 of 8 lines show")
+    text = waits(0.1, 0.1, 0.1, 9.0, 0.1, 0.1, 12.0, 0.1, 0.1, 8.0, 0.1)
+    assert text.startswith("3 of 10 lines show waits of up to 12.0 s")
 
 
 @pytest.mark.parametrize("seconds", [
     [0.1] * 12,
     [9.0, *[0.1] * 11],
     [0.1, 0.1, 9.0, *[0.1] * 9],
+    [0.1, 0.1, 9.0, 0.1, 12.0, *[0.1] * 9],
+    [50.0, 20.0, 9.0, 4.0, *[0.1] * 9],
     [0.1, 9.0, 9.0, *[0.1] * 3],
     [*[0.1] * 6, 0.9, 0.9, *[0.1] * 6],
-], ids=["none", "the first", "one", "too few lines", "a little"])  # fmt: skip
+], ids=["none", "first", "one", "two", "first ones", "too few lines", "a little"])  # fmt: skip
 def test_waits_that_say_little_are_not(seconds):
     assert waits(*seconds) == ""
 

@@ -51,6 +51,10 @@ def test_the_one_idle_device_of_a_job_whose_others_wait_is_where_it_is_stuck(sai
     assert ("software.stuck_process", "3", "warning") == said(a=table)
 
 
+def test_devices_in_use_that_wait_beside_an_unused_one_have_no_cause_that_shows(said):
+    assert ("unknown", "node-7", "info") == said(a=pasted.nvidia_smi(one_among(FREE, WAITS)))
+
+
 def test_several_tables_have_to_show_the_same(said):
     changing = "".join(
         pasted.nvidia_smi(
@@ -71,7 +75,6 @@ QUIET = {
     "all are busy": pasted.nvidia_smi([BUSY] * 8, trainers(8)),
     "all are idle": pasted.nvidia_smi([FREE] * 8),
     "trainers rest": pasted.nvidia_smi([STUCK] * 8, trainers(8)),
-    "one is free": pasted.nvidia_smi(one_among(FREE, WAITS)),
     "one of busy ones rests": pasted.nvidia_smi(one_among(STUCK, BUSY), trainers(8)),
     "somebody else has memory": pasted.nvidia_smi([BUSY] * 4, trainers(4) + JUPYTER),
     "no ECC": pasted.nvidia_smi([ShownDevice(ecc="N/A")] * 4),
