@@ -130,10 +130,10 @@ lost = sum(not row["committed"] for row in others)
 print(f"steps of group 0 that were not committed: {lost} of {len(others)}")
 same = (
     joined["loss"] == begun["loss"]
-    and joined["loss"] > 50 * level[joined["step"]]
+    and joined["loss"] > 5 * level[joined["step"]]
     and not joined["counts"]
     and after["counts"]
-    and abs(after["loss"] - level[after["step"]]) < 1e-5
+    and abs(after["loss"] - level[after["step"]]) <= max(1e-5, 0.01 * level[after["step"]])
     and lost == 0
 )
 sys.exit(0 if same else "this has changed")
