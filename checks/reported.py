@@ -21,16 +21,26 @@ def judged(
     rows: Sequence[ReportedCheck], *, fleet: Mapping[str, FleetValues] | None = None
 ) -> dict[str, list[JudgedCheck]]:
     """Return the results by host, as the reports name them. `fleet`: who knows it, by host."""
+    found: dict[str, list[JudgedCheck]] = {}
+    for row, made in zip(rows, compared(rows, fleet=fleet), strict=True):
+        found.setdefault(row.host, []).append(made)
+    return found
+
+
+def compared(
+    rows: Sequence[ReportedCheck], *, fleet: Mapping[str, FleetValues] | None = None
+) -> list[JudgedCheck]:
+    """Return the result of each row, in their order; values are compared over all of them."""
     by_kind: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row.value is not None and not row.together:
             by_kind[row.check, row.kind][row.host].append(row.value)
-    found: dict[str, list[JudgedCheck]] = {}
-    for row in rows:
-        beside = _beside(row, by_kind.get((row.check, row.kind), {}))
-        known = (fleet or {}).get(row.host)
-        found.setdefault(row.host, []).append(_judged(row, known, beside))
-    return found
+    return [
+        _judged(
+            row, (fleet or {}).get(row.host), _beside(row, by_kind.get((row.check, row.kind), {}))
+        )
+        for row in rows
+    ]
 
 
 def _judged(

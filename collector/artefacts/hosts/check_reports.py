@@ -55,10 +55,12 @@ def add(
         default=max(report.at for report in reports),
     )
     placed = [_placed(report, hosts, processes) for report in reports]
-    judged = reported.judged([row for rows in placed for row in rows])
+    judged = iter(reported.compared([row for rows in placed for row in rows]))
     for report, rows in zip(reports, placed, strict=True):
         at = min(report.at, newest)
-        own = {host: _own(judged[host], rows, host) for host in {row.host for row in rows}}
+        own: dict[str, list[JudgedCheck]] = {}
+        for row in rows:
+            own.setdefault(row.host, []).append(next(judged))
         for host, results in own.items():
             found.events += telemetry.events(host, at, results)
         _tell(report, own, at, found)
@@ -96,22 +98,6 @@ def _placed(
         file = _TOOLS.sub(" ", report.file)
         rows.append(replace(row, host=host_names.among(named, file, hosts, 1)))
     return rows
-
-
-def _own(
-    judged: Sequence[JudgedCheck], rows: Sequence[ReportedCheck], host: str
-) -> list[JudgedCheck]:
-    """Return the results of one report among those of a host: they stand in the order of rows."""
-    wanted = Counter(
-        (row.check, row.device or "host", row.kind) for row in rows if row.host == host
-    )
-    own: list[JudgedCheck] = []
-    for one in judged:
-        key = (one.check, one.device, one.kind)
-        if wanted[key]:
-            wanted[key] -= 1
-            own.append(one)
-    return own
 
 
 def _tell(

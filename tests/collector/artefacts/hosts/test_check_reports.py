@@ -62,6 +62,15 @@ def test_a_diagnostic_of_dcgm_is_evidence_of_the_device_behind_its_number(hung, 
     assert ("gpu-1", "confirmation") == (quote.host, quote.role)
 
 
+def test_of_two_reports_of_one_device_each_has_its_own_results(hung, explain):
+    (hung / "dcgm-gpu-1.json").write_text(diagnostic((0, "Pass")))
+    (hung / "dcgm-gpu-1-again.json").write_text(diagnostic((0, "Skip")))
+    found = explain(hung).found
+    assert ["dcgmi diag 4.2.3: 1 pass", "dcgmi diag 4.2.3: 1 not measured"] == [
+        found.read[name] for name in ("dcgm-gpu-1.json", "dcgm-gpu-1-again.json")
+    ]
+
+
 def test_a_report_that_was_cut_off_is_said_with_where(hung, explain):
     (hung / "dcgm-gpu-1.json").write_text(diagnostic((0, "Fail"))[:-20])
     unread = explain(hung).found.unread["dcgm-gpu-1.json"]
