@@ -1,5 +1,7 @@
 """What a child measures on this machine: something, in its unit; or why not."""
 
+import statistics
+
 import pytest
 
 from rankscope.checks.measurements import (
@@ -49,9 +51,12 @@ def test_without_torch_an_all_reduce_is_not_measured(name, monkeypatch):
 
 
 def test_added_work_makes_it_slower_by_as_much():
-    usual = min(cores.hashing(order())[0].samples)
-    slower = max(cores.hashing(order(extra=2.0))[0].samples)
-    assert slower < 0.8 * usual
+    """The samples in the middle, in turns: one that something else held up says nothing of it."""
+    usual, slower = [], []
+    for _ in range(3):
+        usual += cores.hashing(order())[0].samples
+        slower += cores.hashing(order(extra=2.0))[0].samples
+    assert statistics.median(slower) < 0.8 * statistics.median(usual)
 
 
 def test_a_name_that_is_not_resolved_has_failed():
