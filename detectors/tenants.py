@@ -36,6 +36,11 @@ def _own_logs(window: JobWindow) -> Iterator[Event]:
     return (event for event in own_events(window) if event.name == "log.fault")
 
 
+def lines_of(window: JobWindow, signature: str) -> list[Event]:
+    """Return the log lines among them that have a signature."""
+    return [event for event in own_logs(window) if signature_of(event) == signature]
+
+
 def first_logged(window: JobWindow, signature: str) -> dict[int, Event]:
     """Return by host, as the window numbers them, the first log line with a signature."""
     found: dict[int, Event] = {}

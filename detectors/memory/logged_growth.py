@@ -56,7 +56,7 @@ class LoggedGrowthDetector(EndedJobDetector):
             (DEVICE_GROWS, "job.gpu_memory_grows", window.entity, ALLOCATED),
             (HOST_GROWS, "process.memory_grows", process, PRIVATE),
         ):
-            lines = [o for o in tenants.own_logs(window) if tenants.signature_of(o) == signature]
+            lines = tenants.lines_of(window, signature)
             if not lines:
                 continue
             found.append(

@@ -10,7 +10,7 @@ from ...vocabulary.samples import Event
 from .. import curves, medians
 from ..ended_jobs import EndedJobDetector
 from ..findings import report
-from ..tenants import own_logs, signature_of, text_of
+from ..tenants import lines_of, text_of
 from ..window import JobWindow
 
 FEWEST = 20
@@ -63,7 +63,7 @@ class NeverFellDetector(EndedJobDetector):
 
     def of_end(self, window: JobWindow) -> Sequence[Finding]:
         """Return at most one finding, on the job."""
-        if said := [one for one in own_logs(window) if signature_of(one) == LOSSES_STAND]:
+        if said := lines_of(window, LOSSES_STAND):
             return [self._said(window, said[0])]
         loss = window.baselines.loss.curve
         begin = 0 if _flat(loss) else _same(loss)

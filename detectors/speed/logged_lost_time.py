@@ -53,7 +53,7 @@ class LoggedLostTimeDetector(EndedJobDetector):
             (SAVES_LONG, self.kinds[1:3], CHECKPOINT),
             (DATA_WAITS, self.kinds[3:], DATA),
         ):
-            lines = [o for o in tenants.own_logs(window) if tenants.signature_of(o) == signature]
+            lines = tenants.lines_of(window, signature)
             found += [
                 report(
                     window,

@@ -12,7 +12,7 @@ from ....formats.training_logs import cleaning, memory_columns, memory_tables
 from ....formats.training_logs.memory_columns import HeldMemory, MemoryColumn
 from ....vocabulary.log_lines import DEVICE_GROWS, HOST_GROWS
 from ....vocabulary.samples import TelemetryResource
-from ..found import ArtefactContents, LogQuote
+from ..found import ArtefactContents
 from . import pasted
 
 FEWEST, WARM_UP = 8, 0.1
@@ -44,15 +44,13 @@ def add(
 
     `whose`: the rank that wrote each log, None where it is nobody's alone.
     """
-    for log in pasted.logs(files, found):
+    for log in pasted.logs(files, whose, found):
         columns = memory_columns.read(log.lines, FEWEST + 2)
         columns += memory_tables.read(log.lines, FEWEST + 2)
         for column, rows in ((one, grown) for one in columns if (grown := growing(one))):
             signature = HOST_GROWS if column.host else DEVICE_GROWS
             text = f"{_words(column, rows)}: {cleaning.shown(rows[-1].text)}"
-            line, rank = rows[-1].line, whose.get(log.name)
-            quote = LogQuote(log.name, line, None, rank, signature, "confirmation", text)
-            pasted.tell(quote, log.at, resource, found)
+            pasted.tell(log, rows[-1].line, signature, text, resource, found)
             found.understood(log.name, "log of a form of its own, by its memory")
             break
 

@@ -60,17 +60,17 @@ def add(
         return
     if any(sample.metric == "training.loss" for _, sample in found.samples):
         return  # whose lines are known, and say nothing of the kind
-    for log in pasted.logs(files, found):
+    for log in pasted.logs(files, whose, found):
         rows, first = lost(log.lines)
         rows = rows or summed_up(log.lines)
         if not rows:
             continue
-        rank, line = whose.get(log.name), rows[first]
+        line = rows[first]
         text = cleaning.shown(line.text)
         found.quotes.append(
-            LogQuote(log.name, line.line, None, rank, SIGNATURE, "confirmation", text)
+            LogQuote(log.name, line.line, None, log.rank, SIGNATURE, "confirmation", text)
         )
-        _tell(rows, first, rank or 0, log.at, resource, found)
+        _tell(rows, first, log.rank or 0, log.at, resource, found)
         found.understood(log.name, "rows of numbers, of which some are none")
 
 

@@ -13,7 +13,7 @@ from ....formats.training_logs import cleaning, paced
 from ....formats.training_logs.paced import PacedRow
 from ....vocabulary.log_lines import SLOWER
 from ....vocabulary.samples import TelemetryResource
-from ..found import ArtefactContents, LogQuote
+from ..found import ArtefactContents
 from . import pasted
 
 LONG, LEAST_SECONDS = 5.0, 300.0
@@ -52,14 +52,12 @@ def add(
     """
     if found.telling:
         return
-    for log in pasted.logs(files, found):
+    for log in pasted.logs(files, whose, found):
         slow = next((one for rows in paced.read(log.lines) if (one := judged(rows))), None)
         if slow is None:
             continue
         text = f"{slow.text}: {cleaning.shown(slow.row.text)}"
-        rank = whose.get(log.name)
-        quote = LogQuote(log.name, slow.row.line, None, rank, SLOWER, "root", text)
-        pasted.tell(quote, log.at, resource, found)
+        pasted.tell(log, slow.row.line, SLOWER, text, resource, found, role="root")
         found.understood(log.name, "log of a form of its own, by its times")
 
 

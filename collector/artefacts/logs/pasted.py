@@ -13,15 +13,24 @@ _MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class PastedLog:
-    """The lines of a log, and when it ended (s since the epoch)."""
+    """The lines of a log, the rank that wrote it, and when it ended (s since the epoch).
+
+    rank: None where it is nobody's alone.
+    """
 
     name: str
     lines: list[str]
+    rank: int | None
     at: float
 
 
-def logs(files: Mapping[str, Path], found: ArtefactContents) -> Iterator[PastedLog]:
-    """Yield the logs, by name, that are so short; what cannot be read was said before."""
+def logs(
+    files: Mapping[str, Path], whose: Mapping[str, int | None], found: ArtefactContents
+) -> Iterator[PastedLog]:
+    """Yield the logs, by name, that are so short; what cannot be read was said before.
+
+    `whose`: the rank that wrote each log, None where it is nobody's alone.
+    """
     for name, path in files.items():
         try:
             if path.stat().st_size > _MOST_BYTES:
@@ -30,13 +39,23 @@ def logs(files: Mapping[str, Path], found: ArtefactContents) -> Iterator[PastedL
             at = path.stat().st_mtime if found.until is None else found.until
         except OSError:
             continue
-        yield PastedLog(name, text.replace("\r", "\n").split("\n"), at)
+        yield PastedLog(name, text.replace("\r", "\n").split("\n"), whose.get(name), at)
 
 
-def tell(quote: LogQuote, at: float, resource: TelemetryResource, found: ArtefactContents) -> None:
-    """Quote a line, and let an event at a time say what it says."""
+def tell(
+    log: PastedLog,
+    line: int,
+    signature: str,
+    text: str,
+    resource: TelemetryResource,
+    found: ArtefactContents,
+    *,
+    role: str = "confirmation",
+) -> None:
+    """Quote a line of a log, from 1, in words; an event at the end of the log says so too."""
+    quote = LogQuote(log.name, line, None, log.rank, signature, role, text)
     pairs: dict[str, Scalar] = {
         "signature": quote.signature, "role": quote.role, "text": quote.text,
     }  # fmt: skip
     found.quotes.append(quote)
-    found.events.append(Event("log.fault", at, pairs, resource))
+    found.events.append(Event("log.fault", log.at, pairs, resource))

@@ -12,7 +12,7 @@ from ....formats.training_logs import cleaning
 from ....formats.training_logs.learned import fields, names
 from ....vocabulary.log_lines import LOSSES_STAND
 from ....vocabulary.samples import TelemetryResource
-from ..found import ArtefactContents, LogQuote
+from ..found import ArtefactContents
 from . import pasted
 
 FEWEST, BEFORE = 10, 4
@@ -34,16 +34,13 @@ def add(
     """
     if found.telling:
         return
-    for log in pasted.logs(files, found):
+    for log in pasted.logs(files, whose, found):
         row = standing(log.lines)
         if row is None:
             continue
         line, text, _ = row
         text = f"since this row one loss is 0 and the others stand: {cleaning.shown(text)}"
-        quote = LogQuote(
-            log.name, line, None, whose.get(log.name), LOSSES_STAND, "confirmation", text
-        )
-        pasted.tell(quote, log.at, resource, found)
+        pasted.tell(log, line, LOSSES_STAND, text, resource, found)
         found.understood(log.name, "log of a form of its own, by its losses")
 
 
