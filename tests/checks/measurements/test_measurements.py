@@ -52,7 +52,8 @@ def test_without_torch_an_all_reduce_is_not_measured(name, monkeypatch):
 
 def test_added_work_makes_it_slower_by_as_much():
     """The samples in the middle, in turns: one that something else held up says nothing of it."""
-    usual, slower = [], []
+    usual: list[float] = []
+    slower: list[float] = []
     for _ in range(3):
         usual += cores.hashing(order())[0].samples
         slower += cores.hashing(order(extra=2.0))[0].samples
