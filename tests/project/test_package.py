@@ -1,5 +1,6 @@
 """Wheel and sdist hold every file of every package; the base install needs no dependency."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -100,6 +101,24 @@ def bare(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> 
     options = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, *options, str(built[1])], check=True, capture_output=True, timeout=120)
     return home / "bin"
+
+
+def test_an_editable_install_has_bytecode_beside_its_sources(tmp_path: Path):
+    """Else each start compiles every module again where PYTHONDONTWRITEBYTECODE is set."""
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / "vocabulary", tmp_path / "vocabulary", ignore=IGNORED)
+    (tmp_path / "src" / "rankscope").mkdir(parents=True)
+    (tmp_path / "src" / "rankscope" / "vocabulary").symlink_to("../../vocabulary")
+    build = "import setuptools.build_meta as made; made.build_editable('wheel')"
+    subprocess.run(
+        [sys.executable, "-c", build], cwd=tmp_path, check=True, capture_output=True, timeout=120,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    sources = [str(one) for one in (tmp_path / "vocabulary").rglob("*.py")]
+    cached = [Path(importlib.util.cache_from_source(one)) for one in sources]
+    assert len(cached) > 50
+    assert [] == [one for one in cached if not one.exists()]
 
 
 def run(
