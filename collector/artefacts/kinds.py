@@ -24,6 +24,7 @@ from .logs import (
     nonfinite_rows,
     open_ends,
     paces,
+    pasted_readings,
     settling,
     standing_losses,
     survival,
@@ -125,12 +126,13 @@ def _read(
 
         logs = {name: written[name] for name in sorted(lines.checking)}
         checked.add(of_kind["check"], logs, lines.processes, found)
-    held_memory.add(of_kind["log"], lines.whose, resource, found)
+    short = pasted_readings.read(of_kind["log"], lines.whose, found)
+    held_memory.add(short.grown, resource, found)
     lost_time.add(resource, found)
-    standing_losses.add(of_kind["log"], lines.whose, resource, found)
-    nonfinite_rows.add(of_kind["log"], lines.whose, resource, found)
+    standing_losses.add(short.standing, resource, found)
+    nonfinite_rows.add(short.lost, resource, found)
     last_words.add(of_kind["log"], lines.whose, resource, found)
-    paces.add(of_kind["log"], lines.whose, resource, found)
+    paces.add(short.slow, resource, found)
     open_ends.add(of_kind["log"], lines.whose, found)
 
 

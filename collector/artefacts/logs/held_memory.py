@@ -5,8 +5,7 @@ grows at the end as it did at first.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 from ....formats.training_logs import cleaning, memory_columns, memory_tables
 from ....formats.training_logs.memory_columns import HeldMemory, MemoryColumn
@@ -14,6 +13,7 @@ from ....vocabulary.log_lines import DEVICE_GROWS, HOST_GROWS
 from ....vocabulary.samples import TelemetryResource
 from ..found import ArtefactContents
 from . import pasted
+from .pasted import PastedLine, PastedLog
 
 FEWEST, WARM_UP = 8, 0.1
 """Rows that growth is seen in, and the share of the first ones, two at least, that is left out."""
@@ -35,24 +35,25 @@ FELL = 0.7
 
 
 def add(
-    files: Mapping[str, Path],
-    whose: Mapping[str, int | None],
+    said: Iterable[tuple[PastedLog, PastedLine]],
     resource: TelemetryResource,
     found: ArtefactContents,
 ) -> None:
-    """Quote where a log, by name, begins to say that memory grows; an event says so too.
+    """Quote where each of some logs says that memory has grown; an event says so too."""
+    for log, line in said:
+        pasted.tell(log, line, resource, found)
+        found.understood(log.name, "log of a form of its own, by its memory")
 
-    `whose`: the rank that wrote each log, None where it is nobody's alone.
-    """
-    for log in pasted.logs(files, whose, found):
-        columns = memory_columns.read(log.lines, FEWEST + 2)
-        columns += memory_tables.read(log.lines, FEWEST + 2)
-        for column, rows in ((one, grown) for one in columns if (grown := growing(one))):
-            signature = HOST_GROWS if column.host else DEVICE_GROWS
-            text = f"{_words(column, rows)}: {cleaning.shown(rows[-1].text)}"
-            pasted.tell(log, rows[-1].line, signature, text, resource, found)
-            found.understood(log.name, "log of a form of its own, by its memory")
-            break
+
+def read(lines: Sequence[str]) -> PastedLine | None:
+    """Return the last line of memory that grows to the end of a log, None where none does."""
+    columns = memory_columns.read(lines, FEWEST + 2)
+    columns += memory_tables.read(lines, FEWEST + 2)
+    for column, rows in ((one, grown) for one in columns if (grown := growing(one))):
+        signature = HOST_GROWS if column.host else DEVICE_GROWS
+        text = f"{_words(column, rows)}: {cleaning.shown(rows[-1].text)}"
+        return PastedLine(rows[-1].line, signature, text)
+    return None
 
 
 def growing(column: MemoryColumn) -> Sequence[HeldMemory]:

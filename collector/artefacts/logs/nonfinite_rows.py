@@ -7,15 +7,14 @@ a table that somebody wrote, epochs as a list. What an evaluation says has other
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from ....formats.training_logs import cleaning
 from ....vocabulary.samples import Event, Sample, Scalar, TelemetryResource, attributes
 from ..found import ArtefactContents, LogQuote
-from . import pasted
 from .nonfinite import SIGNATURE
+from .pasted import PastedLog
 
 _CELL = re.compile(
     r"(?i)(?<![\w.#])[-+]?(?:(?P<none>nan(?:\(ind\))?|inf(?:inity)?|1\.#(?:inf|ind|[qs]nan)0*)|"
@@ -46,56 +45,66 @@ class _NumberRow:
     text: str
 
 
-def add(
-    files: Mapping[str, Path],
-    whose: Mapping[str, int | None],
-    resource: TelemetryResource,
-    found: ArtefactContents,
-) -> None:
-    """Quote the first row of a log, by name, since which a loss is no number.
+@dataclass(frozen=True, slots=True)
+class LostRow:
+    """The first row, from line 1, since which a loss is no number, and how many were before it.
 
-    `whose`: the rank that wrote each log, None where it is nobody's alone.
+    rows: how many there are.
     """
+
+    line: int
+    text: str
+    before: int
+    rows: int
+
+
+def asked(found: ArtefactContents) -> bool:
+    """Tell whether rows are looked at: no line speaks of a fault, and no loss was read."""
     if found.telling or any(event.name == "training.numeric" for event in found.events):
+        return False
+    # Lines that tell losses are known, and say nothing of the kind.
+    return all(sample.metric != "training.loss" for _, sample in found.samples)
+
+
+def add(
+    said: Iterable[tuple[PastedLog, LostRow]], resource: TelemetryResource, found: ArtefactContents
+) -> None:
+    """Quote the first row of each of some logs since which a loss is no number."""
+    if not asked(found):
         return
-    if any(sample.metric == "training.loss" for _, sample in found.samples):
-        return  # whose lines are known, and say nothing of the kind
-    for log in pasted.logs(files, whose, found):
-        rows, first = lost(log.lines)
-        rows = rows or summed_up(log.lines)
-        if not rows:
-            continue
-        line = rows[first]
-        text = cleaning.shown(line.text)
-        found.quotes.append(
-            LogQuote(log.name, line.line, None, log.rank, SIGNATURE, "confirmation", text)
-        )
-        _tell(rows, first, log.rank or 0, log.at, resource, found)
+    for log, row in said:
+        quote = LogQuote(log.name, row.line, None, log.rank, SIGNATURE, "confirmation", row.text)
+        found.quotes.append(quote)
+        _tell(row, log.rank or 0, log.at, resource, found)
         found.understood(log.name, "rows of numbers, of which some are none")
 
 
+def read(lines: Sequence[str]) -> LostRow | None:
+    """Return since which row of a log a loss is no number, None where it is one to the end."""
+    rows, first = lost(lines)
+    rows = rows or summed_up(lines)
+    if not rows:
+        return None
+    return LostRow(rows[first].line, cleaning.shown(rows[first].text), first, len(rows))
+
+
 def _tell(
-    rows: Sequence[_NumberRow],
-    first: int,
-    rank: int,
-    at: float,
-    resource: TelemetryResource,
-    found: ArtefactContents,
+    row: LostRow, rank: int, at: float, resource: TelemetryResource, found: ArtefactContents
 ) -> None:
     """Add the loss of a rank at each row, a second apart: what it was is not asked."""
     pairs = attributes({"rank": rank, "source": "log"})
-    for number in range(len(rows)):
-        when = at - (len(rows) - 1 - number)
-        lost = number >= first
+    for number in range(row.rows):
+        when = at - (row.rows - 1 - number)
+        lost = number >= row.before
         values = {"training.step": number + 1.0, "training.loss": math.nan if lost else 1.0}
         found.samples += [
             (resource, Sample(metric, value, when, pairs)) for metric, value in values.items()
         ]
-    step: dict[str, Scalar] = {"what": "loss", "value": "nan", "rank": rank, "step": first + 1}
-    when = at - (len(rows) - 1 - first)
+    step: dict[str, Scalar] = {"what": "loss", "value": "nan", "rank": rank, "step": row.before + 1}
+    when = at - (row.rows - 1 - row.before)
     found.events.append(Event("training.numeric", when, step, resource))
     known = attributes({"rank": rank, "world_size": max(found.world_size, 1)})
-    found.samples.append((resource, Sample("training.rank.info", 1.0, at - len(rows), known)))
+    found.samples.append((resource, Sample("training.rank.info", 1.0, at - row.rows, known)))
 
 
 def lost(lines: Iterable[str]) -> tuple[Sequence[_NumberRow], int]:

@@ -5,9 +5,8 @@ that it is slow. What made it slow no such line says.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from ....formats.training_logs import cleaning, paced
 from ....formats.training_logs.paced import PacedRow
@@ -15,6 +14,7 @@ from ....vocabulary.log_lines import SLOWER
 from ....vocabulary.samples import TelemetryResource
 from ..found import ArtefactContents
 from . import pasted
+from .pasted import PastedLine, PastedLog
 
 LONG, LEAST_SECONDS = 5.0, 300.0
 """One that took so many times as long as the others, and so much longer, is told."""
@@ -41,24 +41,25 @@ class SlowRows:
 
 
 def add(
-    files: Mapping[str, Path],
-    whose: Mapping[str, int | None],
+    said: Iterable[tuple[PastedLog, PastedLine]],
     resource: TelemetryResource,
     found: ArtefactContents,
 ) -> None:
-    """Quote the line since which a log, by name, says that it is slow, where no line is a fault's.
-
-    `whose`: the rank that wrote each log, None where it is nobody's alone.
-    """
+    """Quote the line since which each of some logs is slow, where no line is a fault's."""
     if found.telling:
         return
-    for log in pasted.logs(files, whose, found):
-        slow = next((one for rows in paced.read(log.lines) if (one := judged(rows))), None)
-        if slow is None:
-            continue
-        text = f"{slow.text}: {cleaning.shown(slow.row.text)}"
-        pasted.tell(log, slow.row.line, SLOWER, text, resource, found, role="root")
+    for log, line in said:
+        pasted.tell(log, line, resource, found, role="root")
         found.understood(log.name, "log of a form of its own, by its times")
+
+
+def read(lines: Sequence[str]) -> PastedLine | None:
+    """Return the line since which a log is slow, None where it is not."""
+    slow = next((one for rows in paced.read(lines) if (one := judged(rows))), None)
+    if slow is None:
+        return None
+    text = f"{slow.text}: {cleaning.shown(slow.row.text)}"
+    return PastedLine(slow.row.line, SLOWER, text)
 
 
 def judged(rows: Sequence[PacedRow]) -> SlowRows | None:

@@ -13,21 +13,29 @@ _MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class PastedLog:
-    """The lines of a log, the rank that wrote it, and when it ended (s since the epoch).
+    """A log, the rank that wrote it, and when it ended (s since the epoch).
 
     rank: None where it is nobody's alone.
     """
 
     name: str
-    lines: list[str]
     rank: int | None
     at: float
 
 
+@dataclass(frozen=True, slots=True)
+class PastedLine:
+    """What is said of a line of a log, from 1, and the signature that it is known by."""
+
+    line: int
+    signature: str
+    text: str
+
+
 def logs(
     files: Mapping[str, Path], whose: Mapping[str, int | None], found: ArtefactContents
-) -> Iterator[PastedLog]:
-    """Yield the logs, by name, that are so short; what cannot be read was said before.
+) -> Iterator[tuple[PastedLog, list[str]]]:
+    """Yield the logs, by name, that are so short, and their lines; what cannot be read was said.
 
     `whose`: the rank that wrote each log, None where it is nobody's alone.
     """
@@ -39,21 +47,19 @@ def logs(
             at = path.stat().st_mtime if found.until is None else found.until
         except OSError:
             continue
-        yield PastedLog(name, text.replace("\r", "\n").split("\n"), whose.get(name), at)
+        yield PastedLog(name, whose.get(name), at), text.replace("\r", "\n").split("\n")
 
 
 def tell(
     log: PastedLog,
-    line: int,
-    signature: str,
-    text: str,
+    said: PastedLine,
     resource: TelemetryResource,
     found: ArtefactContents,
     *,
     role: str = "confirmation",
 ) -> None:
-    """Quote a line of a log, from 1, in words; an event at the end of the log says so too."""
-    quote = LogQuote(log.name, line, None, log.rank, signature, role, text)
+    """Quote a line of a log in words; an event at the end of the log says so too."""
+    quote = LogQuote(log.name, said.line, None, log.rank, said.signature, role, said.text)
     pairs: dict[str, Scalar] = {
         "signature": quote.signature, "role": quote.role, "text": quote.text,
     }  # fmt: skip

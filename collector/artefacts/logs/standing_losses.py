@@ -5,8 +5,7 @@ learned any more. A loss that is merely small, or rounded to 0 beside one that m
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 from ....formats.training_logs import cleaning
 from ....formats.training_logs.learned import fields, names
@@ -14,6 +13,7 @@ from ....vocabulary.log_lines import LOSSES_STAND
 from ....vocabulary.samples import TelemetryResource
 from ..found import ArtefactContents
 from . import pasted
+from .pasted import PastedLine, PastedLog
 
 FEWEST, BEFORE = 10, 4
 """Rows that stand, and those before them in which the loss of 0 was another."""
@@ -23,25 +23,26 @@ _Row = tuple[int, str, tuple[float, ...]]
 
 
 def add(
-    files: Mapping[str, Path],
-    whose: Mapping[str, int | None],
+    said: Iterable[tuple[PastedLog, PastedLine]],
     resource: TelemetryResource,
     found: ArtefactContents,
 ) -> None:
-    """Quote the row of a log, by name, since which its losses stand; an event says so too.
-
-    `whose`: the rank that wrote each log, None where it is nobody's alone.
-    """
+    """Quote the row of each of some logs since which its losses stand; an event says so too."""
     if found.telling:
         return
-    for log in pasted.logs(files, whose, found):
-        row = standing(log.lines)
-        if row is None:
-            continue
-        line, text, _ = row
-        text = f"since this row one loss is 0 and the others stand: {cleaning.shown(text)}"
-        pasted.tell(log, line, LOSSES_STAND, text, resource, found)
+    for log, line in said:
+        pasted.tell(log, line, resource, found)
         found.understood(log.name, "log of a form of its own, by its losses")
+
+
+def read(lines: Sequence[str]) -> PastedLine | None:
+    """Return the row of a log since which its losses stand, None where they do not."""
+    row = standing(lines)
+    if row is None:
+        return None
+    line, text, _ = row
+    text = f"since this row one loss is 0 and the others stand: {cleaning.shown(text)}"
+    return PastedLine(line, LOSSES_STAND, text)
 
 
 def standing(lines: Sequence[str]) -> _Row | None:
