@@ -40,6 +40,10 @@ DIAGNOSE = """
     from rankscope.cli.main import main
     main(["diagnose", {path!r}, "--json", "--time-zone", "UTC"])
 """
+SEARCH = """
+    from rankscope.collector.artefacts.walk import blocks
+    blocks._search()
+"""
 INCIDENTS = """
     from rankscope.cli.main import main
     main(["incidents", "--url", "http://127.0.0.1:9"])
@@ -89,6 +93,19 @@ def test_a_diagnosis_of_logs_loads_no_settings_no_store_and_no_tables_of_exporte
         "rankscope.formats.exposition", "rankscope.vocabulary.answers.collectives",
         "rankscope.formats.device_tables.reading", "rankscope.collector.artefacts.hosts.tables",
     )  # fmt: skip
+
+
+def test_a_diagnosis_of_logs_loads_nothing_that_serves_sends_or_learns(diagnosed):
+    assert [] == unwanted(
+        diagnosed, "pandas", "sklearn", "scipy", "pyarrow", "torch", "asyncio", "httpx", "uvicorn",
+        "opentelemetry", "google", "prometheus_client", "structlog", "alembic", "subprocess",
+        "multiprocessing", "rankscope.agent", "rankscope.collector.api",
+        "rankscope.collector.store",
+    )  # fmt: skip
+
+
+def test_the_search_over_a_log_needs_no_arrays():
+    assert [] == unwanted(counted(SEARCH), "numpy")
 
 
 def test_a_diagnosis_of_what_is_not_packed_loads_nothing_that_unpacks(diagnosed):
