@@ -3,7 +3,8 @@
 Three hosts of this machine, the third a spare. A torchrun job of four ranks trains on the first
 two; a rank on the second is stopped. The collector sends the cause to the controller here, which
 ends the job, leaves the cause's host out, takes the spare and starts again from the checkpoint.
-With `actions` the collector itself decides: what it orders is done, and it says whether it helped.
+With `actions` the collector itself decides: agents end the ranks by its order, torchrun starts them
+anew in place, and the collector says whether it helped.
 """
 
 import base64
@@ -20,10 +21,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import psutil
 
+from ...vocabulary import times
 from ..demo import hosts as places
 from ..demo.client import DemoClient
 from ..demo.hosts import DemoHost
@@ -34,6 +36,8 @@ from .controller import ReceivedCause, receiving
 
 FAULTS = ("software.stuck_process", "host.*", "gpu.*", "network.*")
 WARM_UP_STEPS = 250
+_STORES_APART = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
+"""Without it ranks over gloo read where their predecessors listened."""
 _START_SECONDS, _CAUSE_SECONDS = 120.0, 120.0
 _OUTCOME_SECONDS = 180.0
 
@@ -82,7 +86,7 @@ class RecoveryCourse:
         actions: bool = False,
         stay: bool = False,
     ) -> None:
-        """`actions`: the collector orders, and the controller does as it is told.
+        """`actions`: the collector orders, and the agents of the hosts carry it out.
 
         `stay`: the job trains on, and the console stays up, until somebody presses Ctrl-C.
         """
@@ -118,7 +122,7 @@ class RecoveryCourse:
             hook |= {"severities": ["critical", "warning"]}
             settings = {"RANKSCOPE_WEBHOOKS": json.dumps([hook])}
             if self._actions:
-                executor = {"kind": "webhook", "url": inbox.url, "secret": secret}
+                executor = {"kind": "torchrun"}
                 settings = {
                     "RANKSCOPE_ACTIONS__MODE": "act",
                     "RANKSCOPE_ACTIONS__VETO_SECONDS": "0",
@@ -130,32 +134,28 @@ class RecoveryCourse:
             self._wait(_START_SECONDS, "the collector", client.ready)
             self._say(f"collector ready: {self._stage.address}")
             for host in (*self._hosts, self._spare):
-                self._stage.agent(host)
+                self._stage.agent(host, {"RANKSCOPE_RESTARTING__ALLOWED": str(self._actions)})
             self._train(self._hosts, attempt=0)
             self._wait(_START_SECONDS, "the first steps", lambda: self._step() >= WARM_UP_STEPS)
             injected_at = self._inject(self._hosts[1])
             at_fault = self._step()
+            if self._actions:
+                return self._acted(client, injected_at, at_fault)
             cause = self._cause(inbox.causes)
             received = cause.received_at - injected_at
             self._say(f"{cause.fault} on {cause.host} ({cause.confidence}) after {received:.1f} s")
             self._end_job()
             stopped = time.time() - injected_at
-            if cause.action == "restart":
-                self._say("job stopped; it starts again where it ran")
-                hosts = self._hosts
-            else:
-                self._say(f"job stopped; {cause.host} evicted, {self._spare.name} takes its place")
-                left = [host for host in self._hosts if host.name != cause.host]
-                hosts = (*left, self._spare)[: len(self._hosts)]
+            self._say(f"job stopped; {cause.host} evicted, {self._spare.name} takes its place")
+            left = [host for host in self._hosts if host.name != cause.host]
+            hosts = (*left, self._spare)[: len(self._hosts)]
             self._train(hosts, attempt=1)
-            inbox.done.add(cause.order)
             first = self._wait(_START_SECONDS, "the first step after the restart", self._resumed)
             resumed = time.time() - injected_at
             lost = at_fault - first + 1
             self._say(f"training from step {first} after {resumed:.1f} s")
             self._wait(_START_SECONDS, "the steps lost", lambda: self._step() > at_fault)
             caught_up = time.time() - injected_at
-            outcome = self._outcome(client, cause.order) if cause.order else ""
             return RecoveryFigures(
                 fault=cause.fault,
                 evicted=str(cause.host),
@@ -167,9 +167,57 @@ class RecoveryCourse:
                 caught_up_seconds=round(caught_up, 1),
                 lost_steps=lost,
                 hosts=tuple(host.name for host in hosts),
-                action=cause.action,
-                outcome=outcome,
             )
+
+    def _acted(self, client: DemoClient, injected_at: float, at_fault: int) -> RecoveryFigures:
+        """Wait for what the collector orders, for what comes of it, and for what it says of it."""
+        order = self._ordered(client)
+        received = order["started_at"] - injected_at
+        what = f"{order['action']} for {order['cause']} on {order['host']}"
+        self._say(f"{what} ordered after {received:.1f} s")
+        first = self._wait(_START_SECONDS, "the first step after the restart", self._anew)
+        resumed = time.time() - injected_at
+        self._say(f"training from step {first} after {resumed:.1f} s")
+        self._wait(_START_SECONDS, "the steps lost", lambda: self._step() > at_fault)
+        caught_up = time.time() - injected_at
+        outcome = self._outcome(client, order["id"])
+        return RecoveryFigures(
+            fault=order["cause"],
+            evicted=str(order["host"]),
+            injected_on=self._hosts[1].name,
+            detected_seconds=round(self._detected(client, order["incident"]) - injected_at, 1),
+            received_seconds=round(received, 1),
+            stopped_seconds=round(self._ended_at(client, order["id"]) - injected_at, 1),
+            resumed_seconds=round(resumed, 1),
+            caught_up_seconds=round(caught_up, 1),
+            lost_steps=at_fault - first + 1,
+            hosts=tuple(host.name for host in self._hosts),
+            action=order["action"],
+            outcome=outcome,
+        )
+
+    def _ordered(self, client: DemoClient) -> dict[str, Any]:
+        """Return the record of the first action that was started; its time in epoch seconds."""
+        found: list[dict[str, Any]] = []
+
+        def started() -> bool:
+            answer = client.ask("/api/v1/actions")
+            found[:] = [row for row in (answer or {}).get("items", ()) if row["started_at"]]
+            return bool(found)
+
+        self._wait(_CAUSE_SECONDS, "an action", started)
+        return {**found[-1], "started_at": times.parse(found[-1]["started_at"])}
+
+    def _ended_at(self, client: DemoClient, order: str) -> float:
+        return float(times.parse(client.ask(f"/api/v1/actions/{order}")["ended_at"]))
+
+    def _detected(self, client: DemoClient, incident: str) -> float:
+        return float(times.parse(client.ask(f"/api/v1/incidents/{incident}")["detected_at"]))
+
+    def _anew(self) -> int:
+        """Return the first step after a checkpoint, once one is trained anew; 0 before."""
+        found = resumable_trainer.progress(self._state)
+        return 0 if found is None or not found["first"] else int(found["first"])
 
     def _job_goes_on(self) -> None:
         """Wait for ever; raises RecoveryError when a part ends."""
@@ -189,8 +237,15 @@ class RecoveryCourse:
                 "OMP_NUM_THREADS": "1",
             }
             command = [sys.executable, "-m", "torch.distributed.run", f"--nnodes={len(hosts)}"]
-            command += [f"--node-rank={number}", f"--nproc-per-node={len(host.ranks)}"]
-            command += ["--master-addr=127.0.0.1", f"--master-port={port}"]
+            command += [f"--nproc-per-node={len(host.ranks)}"]
+            if self._actions:
+                environ[_STORES_APART] = "1"
+                del environ["RANKSCOPE_JOB_ATTEMPT"]  # torchrun counts
+                command += ["--max-restarts=3", "--rdzv-backend=c10d", f"--rdzv-id={JOB}"]
+                command += [f"--rdzv-endpoint=127.0.0.1:{port}", "--local-addr=127.0.0.1"]
+            else:
+                command += [f"--node-rank={number}", "--master-addr=127.0.0.1"]
+                command += [f"--master-port={port}"]
             command += ["-m", "rankscope.lab.jobs.resumable_trainer"]
             name = f"torchrun-{host.name}-{attempt}"
             self._job.append(self._processes.start(name, command, environ=environ, host=host))
