@@ -51,6 +51,8 @@ class TrialJob:
     attempt: int = 0
     step: float = 0.0
     stuck: str = ""
+    pace: float = 1.0
+    """How many times as long as usual its newest steps took; of one that stands, those before."""
     runs_at: float = 0.0
     ended: bool = False
     troubled_at: float = -1e9
@@ -129,8 +131,8 @@ class TrialCluster:
             if trouble:
                 job.troubled_at = until
             if trouble != "stopped":
-                pace = self.slow if trouble == "slow" else 1.0
-                job.step += seconds / (job.step_seconds * pace)
+                job.pace = self.slow if trouble == "slow" else 1.0
+                job.step += seconds / (job.step_seconds * job.pace)
 
     def summaries(self, now: float) -> list[JobSummary]:
         """Return what a collector would know of the jobs."""
@@ -138,7 +140,6 @@ class TrialCluster:
         for job in self.jobs.values():
             if job.ended:
                 continue
-            slow = job.trouble(now) == "slow"
             found.append(
                 JobSummary(
                     job=Job(job.name),
@@ -151,7 +152,7 @@ class TrialCluster:
                     hosts=tuple(node.name for node in job.nodes),
                     ranks=8 * job.size,
                     last_step=int(job.step),
-                    step_seconds=job.step_seconds * (self.slow if slow else 1.0),
+                    step_seconds=job.step_seconds * job.pace,
                 )
             )
         return found
