@@ -45,7 +45,7 @@ def shares(monkeypatch):
 def test_who_gathers_a_quarter_of_its_time_stands_out_from_its_neighbours(shares):
     often = [JOINING, TRAINING, TRAINING, TRAINING]
     rows = shares(stacks.GATHERING, {100: often, 101: [TRAINING], 102: [TRAINING]})
-    assert [(0.25,), (0.0,), (0.0,)] == [rows[f"rank {rank}"].samples for rank in range(3)]
+    assert [(0.25,), (-0.125,), (-0.125,)] == [rows[f"rank {rank}"].samples for rank in range(3)]
 
 
 def test_what_all_ranks_do_alike_is_no_excess(shares):
