@@ -105,12 +105,17 @@ def _row(
 
 
 def main_thread(text: str) -> list[str]:
-    """Return the calls of the main thread in what py-spy dumped, the innermost first."""
+    """Return the calls of the main thread in what py-spy dumped, the innermost first.
+
+    Threads have names once the process has imported `threading`; the main one has its pid.
+    """
     calls: list[str] = []
-    inside = False
+    main, inside = "\0", False
     for line in text.splitlines():
-        if line.startswith("Thread "):
-            inside = '"MainThread"' in line
+        if line.startswith("Process "):
+            main = f"Thread {line.removeprefix('Process ').partition(':')[0]} "
+        elif line.startswith("Thread "):
+            inside = '"MainThread"' in line or ('"' not in line and line.startswith(main))
         elif inside and (call := _CALL.fullmatch(line)) is not None:
             calls.append(f"{call['name']} {Path(call['file']).name}")
     return calls
