@@ -197,7 +197,7 @@ def spied(text: str) -> str:
         if line.startswith("Process "):
             main = f"Thread {line.removeprefix('Process ').partition(':')[0]} "
         elif line.startswith("Thread "):
-            # Threads have names once the process has imported `threading`; the main one has its pid.
+            # Threads have names once `threading` was imported; the main one has the pid.
             inside = '"MainThread"' in line or ('"' not in line and line.startswith(main))
         elif inside and (call := _SPIED.fullmatch(line)) is not None:
             calls.append(f"{call['name']} ({PurePath(call['file']).name}:{call['line']})")

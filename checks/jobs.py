@@ -10,6 +10,7 @@ from typing import Protocol
 _RANK = (b"RANK", b"SLURM_PROCID", b"OMPI_COMM_WORLD_RANK", b"PMI_RANK")
 _MEETS = (b"MASTER_ADDR", b"WORLD_SIZE")
 """A rank that is to meet others has one of _RANK and all of these."""
+_PLACE = (b"MASTER_ADDR", b"MASTER_PORT")
 _MOST = 1 << 17
 _SETTLED_SECONDS = 10.0
 """Older processes are read once: what becomes a rank by an exec does so as it starts."""
@@ -22,6 +23,8 @@ class RunningTrainer:
     pid: int
     name: str
     rank: int | None = None
+    meets: str = ""
+    """Where its job meets: one place a job."""
 
 
 class TrainerFinder(Protocol):
@@ -94,6 +97,7 @@ class TrainerWatch:
                 pid,
                 (folder / "comm").read_text(errors="replace").strip(),
                 int(rank) if rank.isdigit() else None,
+                b":".join(names.get(name, b"") for name in _PLACE).decode(errors="replace"),
             )
         except OSError:
             return None  # it ended, or is another user's

@@ -141,6 +141,9 @@ def _measured(
         elif left <= 0:
             why = f"the time of all checks was over ({plan.seconds:.0f} s; --seconds)"
             found[one.name] = [MeasuredRow("", missing=why)]
+        elif one.needs == "ranks" and len({row.meets for row in watch.everyone()}) > 1:
+            why = "ranks of several jobs run here: which are one another's peers is not known"
+            found[one.name] = [MeasuredRow("", missing=why)]
         elif not one.beside_jobs and (why := _job(plan, watch)):
             found[one.name] = [MeasuredRow("", missing=why)]
         else:

@@ -2,9 +2,11 @@
 
 Each check counts the samples whose innermost calls are of one kind: saving, gathering, loading. Of
 saving it is a rank's own share; of the others what it has beyond the median of its neighbours, for
-all of them wait for data and for one another now and then.
+all of them wait for data and for one another now and then. A share of few samples is known badly:
+where two standard errors reach over the check's limit nothing is said.
 """
 
+import math
 import os
 import re
 import shutil
@@ -15,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from ...vocabulary.checks import runnable
 from .rows import CheckOrder, MeasuredRow
 
 INNERMOST = 12
@@ -22,6 +25,7 @@ INNERMOST = 12
 _PAUSE_SECONDS = 0.2
 _DUMP_SECONDS = 5.0
 _FEWEST = 10
+_ERRORS = 2.0
 _MISSING = "there is no py-spy beside this Python or in PATH: pip install 'rankscope[py-spy]'"
 
 SAVING = re.compile(r"checkpoint|\bsave|serializ|safetensors|write_record", re.IGNORECASE)
@@ -79,21 +83,15 @@ def measured(
             if calls:
                 seen[rank].append(float(any(kind.search(call) for call in calls[:INNERMOST])))
         time.sleep(_PAUSE_SECONDS)
-    shares = {
-        rank: statistics.mean(samples) for rank, samples in seen.items() if len(samples) >= _FEWEST
-    }
-    return [_row(rank, shares, seen[rank], why, beyond=beyond) for rank in seen]
+    limit = runnable()[order.check].limit or 0.0
+    return [_row(rank, seen, why, limit=limit, beyond=beyond) for rank in seen]
 
 
 def _row(
-    rank: int,
-    shares: Mapping[int, float],
-    samples: Sequence[float],
-    why: str,
-    *,
-    beyond: bool,
+    rank: int, seen: Mapping[int, Sequence[float]], why: str, *, limit: float, beyond: bool
 ) -> MeasuredRow:
-    name = f"rank {rank}"
+    name, samples = f"rank {rank}", seen[rank]
+    shares = {one: statistics.mean(found) for one, found in seen.items() if len(found) >= _FEWEST}
     if rank not in shares:
         few = f"{len(samples)} stacks in all; {_FEWEST} are asked for"
         return MeasuredRow(name, missing=why or few)
@@ -101,7 +99,20 @@ def _row(
     if beyond and not others:
         return MeasuredRow(name, missing="no other rank runs here to compare with")
     usual = statistics.median(others) if beyond else 0.0
-    return MeasuredRow(name, (shares[rank] - usual,))
+    value, doubt = shares[rank] - usual, _variance(shares[rank], len(samples))
+    if beyond:
+        doubt += _variance(usual, min(len(seen[one]) for one in shares if one != rank))
+    margin = _ERRORS * math.sqrt(doubt)
+    if value - margin <= limit < value + margin:
+        text = f"{value:.0%} of {len(samples)} stacks, give or take {margin:.0%}: too few to tell"
+        return MeasuredRow(name, missing=text)
+    return MeasuredRow(name, (value,))
+
+
+def _variance(share: float, count: int) -> float:
+    """Return the variance of a share of so many samples; of none or all of them it is not 0."""
+    likely = (share * count + 1) / (count + 2)
+    return likely * (1 - likely) / (count + 2)
 
 
 def main_thread(text: str) -> list[str]:

@@ -25,7 +25,7 @@ def shares(monkeypatch):
     """Return a function that samples ranks whose stacks repeat, and returns rows by device."""
     monkeypatch.setattr(stacks.time, "sleep", lambda _seconds: None)
 
-    def sample(kind, calls, *, beyond=True):
+    def sample(kind, calls, *, beyond=True, check="stack_gathering", seconds=201.0):
         turns = {pid: itertools.cycle(rows) for pid, rows in calls.items()}
         ticks = itertools.count()
 
@@ -35,7 +35,7 @@ def shares(monkeypatch):
                 raise found
             return dumped(*found)
 
-        order = CheckOrder("stacks", seconds=41.0, ranks=tuple((pid - 100, pid) for pid in calls))
+        order = CheckOrder(check, seconds=seconds, ranks=tuple((pid - 100, pid) for pid in calls))
         rows = stacks.measured(order, kind, beyond=beyond, dump=dump, now=lambda: next(ticks))
         return {row.device: row for row in rows}
 
@@ -48,6 +48,13 @@ def test_who_gathers_a_quarter_of_its_time_stands_out_from_its_neighbours(shares
     assert [(0.25,), (-0.125,), (-0.125,)] == [rows[f"rank {rank}"].samples for rank in range(3)]
 
 
+def test_of_few_stacks_nothing_is_said(shares):
+    often = [JOINING, TRAINING, TRAINING, TRAINING, TRAINING]
+    rows = shares(stacks.GATHERING, {100: often, 101: [TRAINING], 102: [TRAINING]}, seconds=31.0)
+    assert "30 stacks" in rows["rank 0"].missing
+    assert (-0.1,) == rows["rank 1"].samples
+
+
 def test_what_all_ranks_do_alike_is_no_excess(shares):
     rows = shares(stacks.LOADING, {pid: [FETCHING, TRAINING] for pid in (100, 101, 102)})
     assert [(0.0,)] * 3 == [row.samples for row in rows.values()]
@@ -55,7 +62,9 @@ def test_what_all_ranks_do_alike_is_no_excess(shares):
 
 def test_saving_is_a_ranks_own_share(shares):
     saving = "_save (serialization.py:900)", "save_checkpoint (train.py:80)"
-    rows = shares(stacks.SAVING, {100: [saving], 101: [saving, TRAINING]}, beyond=False)
+    rows = shares(
+        stacks.SAVING, {100: [saving], 101: [saving, TRAINING]}, beyond=False, check="stack_saving"
+    )
     assert [(1.0,), (0.5,)] == [row.samples for row in rows.values()]
 
 
