@@ -70,6 +70,13 @@ class TrialJob:
             return "stopped"
         return "slow" if "slow" in effects else ""
 
+    def last_moving(self, at: float) -> Trouble:
+        """Return what slowed it when it last made steps before that time, "" nothing."""
+        moving = [
+            when for when, trouble in self.troubles.items() if when < at and trouble != "stopped"
+        ]
+        return self.troubles[max(moving)] if moving else ""
+
     def reasons_now(self, now: float) -> frozenset[str]:
         """Return why it is not at its usual speed: names of nodes and faults."""
         found = {node.name for node in self.nodes if node.fault}

@@ -276,9 +276,12 @@ class RemedyTrial:
         if row.state == "done" and row.outcome is None and looked < self._clock.at:
             broken.append(f"nobody looked what came of it: {what}")
         if row.outcome == "recovered" and row.outcome_at is not None:
-            # Whatever an executor said: at that time the job made steps as it should.
-            trouble = self._cluster.jobs[row.job].troubles.get(row.outcome_at, "")
-            if trouble:
+            # Whatever an executor said: at that time the job made steps as it should, or as it did
+            # before it stood, where it was slow for another reason then.
+            job = self._cluster.jobs[row.job]
+            trouble = job.troubles.get(row.outcome_at, "")
+            stood = row.measured.get("before_seconds") is None
+            if trouble and not (stood and trouble == job.last_moving(row.started_at or 0.0)):
                 broken.append(f"recovered, and {trouble}: {what}")
         return broken
 
