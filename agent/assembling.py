@@ -20,8 +20,9 @@ from .trainers import TrainerRegister
 if TYPE_CHECKING:
     from .dcgm_names import DcgmPage
     from .profiling import ProfileService
-    from .profiling.asking import ProfileCollector
-    from .profiling.checking import CheckService
+    from .requests.asking import RequestClient
+    from .requests.checking import CheckService
+    from .requests.restarting import RestartService
     from .settings import AgentSettings, PushSettings
 
 QUICK_SECONDS = 1.0
@@ -136,7 +137,7 @@ def checking(
     push = settings.push
     if not settings.checking.allowed or not push.endpoint:
         return None
-    from .profiling.checking import CheckService  # noqa: PLC0415  off by default
+    from .requests.checking import CheckService  # noqa: PLC0415  off by default
 
     environment = {
         "RANKSCOPE_URL": push.endpoint,
@@ -153,11 +154,29 @@ def checking(
     )
 
 
-def _collector(push: "PushSettings") -> "ProfileCollector":
-    """Return the collector that the agent pushes to, to be asked."""
-    from .profiling.asking import ProfileCollector  # noqa: PLC0415
+def restarting(
+    settings: "AgentSettings", *, host: str, trainers: TrainerRegister
+) -> "RestartService | None":
+    """Return what ends ranks by order, None where that is not allowed or nobody can order it."""
+    push = settings.push
+    if not settings.restarting.allowed or not push.endpoint:
+        return None
+    from .requests.restarting import RestartService  # noqa: PLC0415  off by default
 
-    return ProfileCollector(
+    return RestartService(
+        settings.restarting,
+        host=host,
+        collector=_collector(push),
+        trainers=trainers.everyone,
+        proc=settings.node.proc,
+    )
+
+
+def _collector(push: "PushSettings") -> "RequestClient":
+    """Return the collector that the agent pushes to, to be asked."""
+    from .requests.asking import RequestClient  # noqa: PLC0415
+
+    return RequestClient(
         push.endpoint,
         timeout=push.timeout_seconds,
         token=push.token.get_secret_value(),

@@ -192,10 +192,13 @@ def main_thread(text: str) -> str:
 def spied(text: str) -> str:
     """Return the main thread's stack of `py-spy dump`, as a probe would send it."""
     calls: list[str] = []
-    inside = False
+    main, inside = "\0", False
     for line in text.splitlines():
-        if line.startswith("Thread "):
-            inside = '"MainThread"' in line
+        if line.startswith("Process "):
+            main = f"Thread {line.removeprefix('Process ').partition(':')[0]} "
+        elif line.startswith("Thread "):
+            # Threads have names once `threading` was imported; the main one has the pid.
+            inside = '"MainThread"' in line or ('"' not in line and line.startswith(main))
         elif inside and (call := _SPIED.fullmatch(line)) is not None:
             calls.append(f"{call['name']} ({PurePath(call['file']).name}:{call['line']})")
     return crashes.joined(calls)

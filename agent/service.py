@@ -133,6 +133,9 @@ class NodeAgent:
             now=self._clock.now,
         )
         self._checking = assembling.checking(settings, host=self._names.host, now=self._clock.now)
+        self._restarting = assembling.restarting(
+            settings, host=self._names.host, trainers=self._trainers
+        )
         hung = (
             HungProcesses(settings.stacks, proc=settings.node.proc, spied=self._handover.emit)
             if settings.stacks.collect
@@ -217,6 +220,8 @@ class NodeAgent:
             self._profiling.start()
         if self._checking:
             self._checking.start()
+        if self._restarting:
+            self._restarting.start()
         self._log_start()
         try:
             self._loop.run()
@@ -265,6 +270,8 @@ class NodeAgent:
             self._profiling.stop(timeout=_DRAIN_SECONDS / 4)
         if self._checking:
             self._checking.stop(timeout=_DRAIN_SECONDS / 4)
+        if self._restarting:
+            self._restarting.stop(timeout=_DRAIN_SECONDS / 4)
         self._loop.drain(self._closing.close)
         self._routing.announce("shutdown", self._clock.now())
         if self._listeners.outgoing and self._listeners.sender:

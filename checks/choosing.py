@@ -60,11 +60,18 @@ def suspected(document: Mapping[str, Any]) -> list[SuspectedCause]:
     return [SuspectedCause(row.fault, row.host, row.probability / total) for row in found]
 
 
-def hosts(document: Mapping[str, Any]) -> list[str]:
-    """Return the hosts of the hypotheses that some check can show, the most probable first."""
+def hosts(document: Mapping[str, Any], of_job: Sequence[str] = ()) -> list[str]:
+    """Return the hosts of the hypotheses that some check can show, the most probable first.
+
+    What is at no host any of the job's can show: the first of `of_job`, whose first rank does what
+    one rank does for all.
+    """
     shown = {cause.fault for check in runnable().values() for cause in check.causes}
-    rows = (row for row in suspected(document) if row.fault in shown and row.host)
-    return list(dict.fromkeys(str(row.host) for row in rows))
+    rows = [row for row in suspected(document) if row.fault in shown]
+    found = [str(row.host) for row in rows if row.host]
+    if any(row.host is None for row in rows):
+        found += of_job[:1]
+    return list(dict.fromkeys(found))
 
 
 def ranked(
@@ -85,11 +92,15 @@ def ranked(
         if check.name in past or (among is not None and check.name not in among):
             continue
         bits = gain(check, causes, host)
-        busy = {"none": 0, "one": 1, "all": max(devices, 1)}[check.devices]
-        cost = max(check.seconds * busy, _LEAST_COST)
         if bits >= LEAST_BITS:
-            found.append(ChosenCheck(check, bits, cost))
+            found.append(ChosenCheck(check, bits, cost(check, devices)))
     return sorted(found, key=lambda row: (-row.gain / row.cost, row.check.name))
+
+
+def cost(check: ActiveCheck, devices: int) -> float:
+    """Return the device-seconds that a check takes at a host with so many accelerators."""
+    busy = {"none": 0, "one": 1, "all": max(devices, 1)}[check.devices]
+    return max(check.seconds * busy, _LEAST_COST)
 
 
 def gain(check: ActiveCheck, causes: Sequence[SuspectedCause], host: str) -> float:

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -10,6 +10,7 @@ from typing import Protocol
 _RANK = (b"RANK", b"SLURM_PROCID", b"OMPI_COMM_WORLD_RANK", b"PMI_RANK")
 _MEETS = (b"MASTER_ADDR", b"WORLD_SIZE")
 """A rank that is to meet others has one of _RANK and all of these."""
+_PLACE = (b"MASTER_ADDR", b"MASTER_PORT")
 _MOST = 1 << 17
 _SETTLED_SECONDS = 10.0
 """Older processes are read once: what becomes a rank by an exec does so as it starts."""
@@ -21,6 +22,9 @@ class RunningTrainer:
 
     pid: int
     name: str
+    rank: int | None = None
+    meets: str = ""
+    """Where its job meets: one place a job."""
 
 
 class TrainerFinder(Protocol):
@@ -28,6 +32,10 @@ class TrainerFinder(Protocol):
 
     def first(self) -> RunningTrainer | None:
         """Return a rank that runs here, None where none is seen."""
+        ...
+
+    def everyone(self) -> Sequence[RunningTrainer]:
+        """Return the ranks that run here."""
         ...
 
 
@@ -44,6 +52,10 @@ class TrainerWatch:
 
     def first(self) -> RunningTrainer | None:
         """Return a rank that runs here, None where none is seen."""
+        return next(iter(self.everyone()), None)
+
+    def everyone(self) -> Sequence[RunningTrainer]:
+        """Return the ranks that run here."""
         now = time.monotonic()
         known: dict[tuple[int, int], tuple[RunningTrainer | None, float]] = {}
         for pid in self._pids():
@@ -56,7 +68,7 @@ class TrainerWatch:
                 found = self._read(pid)
             known[pid, started] = (found, since)
         self._known = known
-        return next((found for found, _ in known.values() if found is not None), None)
+        return [found for found, _ in known.values() if found is not None]
 
     def _pids(self) -> Iterator[int]:
         try:
@@ -74,12 +86,19 @@ class TrainerWatch:
                 held = file.read(_MOST)
             if b"MASTER_ADDR=" not in held:
                 return None
-            names = {row.partition(b"=")[0] for row in held.split(b"\0")}
-            if not names.issuperset(_MEETS) or names.isdisjoint(_RANK):
+            pairs = [row.partition(b"=") for row in held.split(b"\0")]
+            names = {name: value for name, _, value in pairs}
+            if not names.keys() >= set(_MEETS) or names.keys().isdisjoint(_RANK):
                 return None
             if b"RANKSCOPE_CHECK_PARENT" in names:
                 return None  # a check's own
-            return RunningTrainer(pid, (folder / "comm").read_text(errors="replace").strip())
+            rank = next(names[name] for name in _RANK if name in names)
+            return RunningTrainer(
+                pid,
+                (folder / "comm").read_text(errors="replace").strip(),
+                int(rank) if rank.isdigit() else None,
+                b":".join(names.get(name, b"") for name in _PLACE).decode(errors="replace"),
+            )
         except OSError:
             return None  # it ended, or is another user's
 

@@ -128,8 +128,10 @@ def _measured(
         order = replace(
             plan.order,
             check=one.name,
-            seconds=min(plan.repeat_seconds, one.seconds / 2),
+            # What ranks do is watched, and not repeated: for less than a few steps it says nothing.
+            seconds=min(math.inf if one.needs == "ranks" else plan.repeat_seconds, one.seconds / 2),
             names=names,
+            ranks=_ranks(watch) if one.needs == "ranks" else (),
         )
         left = end - now()
         if one.name == PAIR:
@@ -138,6 +140,9 @@ def _measured(
             found[one.name] = [MeasuredRow(_CLOCK, (abs(offset),))]
         elif left <= 0:
             why = f"the time of all checks was over ({plan.seconds:.0f} s; --seconds)"
+            found[one.name] = [MeasuredRow("", missing=why)]
+        elif one.needs == "ranks" and len({row.meets for row in watch.everyone()}) > 1:
+            why = "ranks of several jobs run here: which are one another's peers is not known"
             found[one.name] = [MeasuredRow("", missing=why)]
         elif not one.beside_jobs and (why := _job(plan, watch)):
             found[one.name] = [MeasuredRow("", missing=why)]
@@ -148,6 +153,12 @@ def _measured(
                 given = [_without_peer(row, no_peer) for row in given]
             found[one.name] = given
     return found
+
+
+def _ranks(watch: TrainerFinder) -> tuple[tuple[int, int], ...]:
+    """Return the ranks that run here, each with its pid."""
+    found = {row.rank: row.pid for row in watch.everyone() if row.rank is not None}
+    return tuple(sorted(found.items()))
 
 
 def _without_peer(row: MeasuredRow, why: str) -> MeasuredRow:

@@ -53,7 +53,7 @@ def candidates(
     Raises NothingToCheckError and CollectorAnswerError.
     """
     causes = choosing.suspected(document)
-    where = choosing.hosts(document)
+    where = choosing.hosts(document, [host])
     if where and host not in where:
         raise NothingToCheckError(
             f"its causes are at {', '.join(where[:5])}, and this host is {host}: run it there, or "
@@ -63,7 +63,12 @@ def candidates(
     rows = collector.every("checks", incident=document["id"], limit=200)
     past = {row["check"] for row in rows if row["verdict"] != "not_measured"}
     devices = len(list(Path("/dev").glob("nvidia[0-9]*")))
-    there = {"nothing": True, "accelerators": devices > 0, "peer": with_peer}
+    there = {
+        "nothing": True,
+        "accelerators": devices > 0,
+        "peer": with_peer,
+        "ranks": True,
+    }
     left_out = {row.name for row in runnable().values() if not there[row.needs]}
     found = choosing.ranked(causes, host=host, devices=devices, past=past | left_out)
     if not found:

@@ -1,10 +1,9 @@
-"""Profiles and checks on request: the agent asks the collector what is wanted.
+"""Profiles on request: the agent asks the collector which are wanted.
 
-Off unless `profiling.allowed` or `checking.allowed` is set: then nobody is asked, no file is
-written, no trace taken and no check run.
+Off unless `profiling.allowed` is set: then nobody is asked, no file is written and no trace taken.
 
-In: requests from the collector. Out: requests to probes, traces to the collector, runs of checks.
-Imports: vocabulary; health, open_file, settings, trainers.
+In: requests from the collector. Out: requests to probes, traces to the collector.
+Imports: vocabulary; health, open_file, requests, settings, trainers.
 """
 
 from .service import ProfileService

@@ -13,9 +13,9 @@ from ...vocabulary.profiling import ProfileRequest, RequestError
 from ...vocabulary.samples import Scalar
 from ..health import AgentHealth
 from ..open_file import SEALS, OpenFile
+from ..requests.asking import CollectorCallError
 from ..trainers import TrainerProcess
 from . import spying
-from .asking import CollectorCallError
 from .board import RequestBoard
 
 if TYPE_CHECKING:

@@ -16,7 +16,13 @@ from .node import (
     NodeSettings,
     ReadersSettings,
 )
-from .processes import CheckingSettings, ProbeSettings, ProfilingSettings, StacksSettings
+from .processes import (
+    CheckingSettings,
+    ProbeSettings,
+    ProfilingSettings,
+    RestartingSettings,
+    StacksSettings,
+)
 from .sending import ExportSettings, ForwardSettings, PushSettings, SpoolSettings
 
 __all__ = [
@@ -44,6 +50,7 @@ __all__ = [
     "PushSettings",
     "RasSettings",
     "ReadersSettings",
+    "RestartingSettings",
     "SpoolSettings",
     "StacksSettings",
 ]
@@ -74,6 +81,7 @@ class AgentSettings(SettingsSection):
     forward: ForwardSettings = ForwardSettings()
     profiling: ProfilingSettings = ProfilingSettings()
     checking: CheckingSettings = CheckingSettings()
+    restarting: RestartingSettings = RestartingSettings()
     stacks: StacksSettings = StacksSettings()
     ras: RasSettings = RasSettings()
     inspector: InspectorSettings = InspectorSettings()

@@ -97,6 +97,22 @@ class CheckingSettings(SettingsSection):
     )
 
 
+class RestartingSettings(SettingsSection):
+    """Restarts of jobs that torchrun started, which the collector orders."""
+
+    allowed: bool = Field(
+        default=False,
+        description="ask the collector for orders, and end the ranks of a job for them: torchrun "
+        "starts them anew, with --max-restarts; needs the right to signal them",
+    )
+    jobs: tuple[str, ...] = Field(
+        default=(), description="patterns of jobs (* ? [..]) whose ranks it ends; empty: every job"
+    )
+    poll_seconds: float = Field(
+        default=2.0, ge=0.2, le=60, description="seconds between two questions to the collector"
+    )
+
+
 class StacksSettings(SettingsSection):
     """Python stacks of training processes that make no progress."""
 

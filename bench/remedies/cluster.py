@@ -15,6 +15,8 @@ RESTART_SECONDS = 40.0
 """From the end of an attempt to the first step of the next."""
 JUST_SECONDS = 90.0
 """A fault that went by itself so lately may still be acted on: nobody can know yet."""
+NO_NODE = "no node is free"
+STARTING = "it is being started"
 
 Trouble = Literal["", "slow", "stopped"]
 
@@ -49,11 +51,15 @@ class TrialJob:
     attempt: int = 0
     step: float = 0.0
     stuck: str = ""
+    pace: float = 1.0
+    """How many times as long as usual its newest steps took; of one that stands, those before."""
     runs_at: float = 0.0
     ended: bool = False
     troubled_at: float = -1e9
     troubles: dict[float, Trouble] = field(default_factory=dict[float, Trouble])
     """What kept it from its usual speed, by time."""
+    reasons: dict[float, frozenset[str]] = field(default_factory=dict[float, frozenset[str]])
+    """Why, by time: its faulty nodes, its own fault, nodes that it lacks, a start."""
 
     def trouble(self, now: float) -> Trouble:
         """Return what keeps it from its usual speed."""
@@ -64,10 +70,31 @@ class TrialJob:
             return "stopped"
         return "slow" if "slow" in effects else ""
 
+    def last_moving(self, at: float) -> Trouble:
+        """Return what slowed it when it last made steps before that time, "" nothing."""
+        moving = [
+            when for when, trouble in self.troubles.items() if when < at and trouble != "stopped"
+        ]
+        return self.troubles[max(moving)] if moving else ""
+
+    def reasons_now(self, now: float) -> frozenset[str]:
+        """Return why it is not at its usual speed: names of nodes and faults."""
+        found = {node.name for node in self.nodes if node.fault}
+        if self.stuck:
+            found.add(self.stuck)
+        if len(self.nodes) < self.size:
+            found.add(NO_NODE)
+        elif now < self.runs_at:
+            found.add(STARTING)
+        return frozenset(found)
+
 
 @dataclass(frozen=True, slots=True)
 class TrialEffect:
-    """Something that changed the cluster: drain, restart, resume; by which action."""
+    """Something that changed the cluster: drain, restart, resume; by which action.
+
+    `rightly`: something was wrong there, or was so lately that nobody can know yet.
+    """
 
     at: float
     kind: Literal["drain", "restart", "resume"]
@@ -88,23 +115,31 @@ class TrialCluster:
             for number, size in enumerate(sizes)
         }
         self.effects: list[TrialEffect] = []
+        self.ills: dict[str, list[float]] = {}
+        """When each node had a fault, and each job one of its own: every tick of it."""
         for job in self.jobs.values():
             self._place(job, 0.0)
 
     def advance(self, until: float, seconds: float) -> None:
         """Let jobs train for some seconds, up to a time."""
+        for node in self.nodes.values():
+            if node.fault:
+                self.ills.setdefault(node.name, []).append(until)
         for job in self.jobs.values():
             if job.ended:
                 continue
             if len(job.nodes) < job.size:
                 self._place(job, until)
+            if job.stuck:
+                self.ills.setdefault(job.name, []).append(until)
             trouble = job.trouble(until)
             job.troubles[until] = trouble
+            job.reasons[until] = job.reasons_now(until)
             if trouble:
                 job.troubled_at = until
             if trouble != "stopped":
-                pace = self.slow if trouble == "slow" else 1.0
-                job.step += seconds / (job.step_seconds * pace)
+                job.pace = self.slow if trouble == "slow" else 1.0
+                job.step += seconds / (job.step_seconds * job.pace)
 
     def summaries(self, now: float) -> list[JobSummary]:
         """Return what a collector would know of the jobs."""
@@ -112,7 +147,6 @@ class TrialCluster:
         for job in self.jobs.values():
             if job.ended:
                 continue
-            slow = job.trouble(now) == "slow"
             found.append(
                 JobSummary(
                     job=Job(job.name),
@@ -125,7 +159,7 @@ class TrialCluster:
                     hosts=tuple(node.name for node in job.nodes),
                     ranks=8 * job.size,
                     last_step=int(job.step),
-                    step_seconds=job.step_seconds * (self.slow if slow else 1.0),
+                    step_seconds=job.step_seconds * job.pace,
                 )
             )
         return found

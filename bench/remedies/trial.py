@@ -20,9 +20,11 @@ from rankscope.collector.store.errors import RefusedError
 from rankscope.collector.store.remedy_rows import RemedyRecord
 from rankscope.collector.windows.queries import JobSummary
 
+from . import precision
 from .cluster import TrialCluster, TrialEffect
 from .executor import TrialExecutor
 from .kills import CollectorKilled, KillSwitch
+from .precision import ActionTruth
 from .verdicts import Mistake, TrialVerdicts
 
 T0 = 1_700_000_000.0
@@ -87,6 +89,7 @@ class TrialResult:
     effects: Counter[str] = field(default_factory=Counter)
     killed: Counter[str] = field(default_factory=Counter)
     answers: Counter[str] = field(default_factory=Counter)
+    acted: list[ActionTruth] = field(default_factory=list[ActionTruth])
     faults: int = 0
 
 
@@ -238,6 +241,7 @@ class RemedyTrial:
         result.killed, result.answers = self._kills.killed, self._executor.answers
         for row in rows:
             result.broken += self._of_row(row, [e for e in effects if e.action == row.id])
+        result.acted = list(precision.truths(self._cluster, rows, self._executor.lied))
         known = {row.id for row in rows}
         for effect in effects:
             if effect.action not in known and effect.action != "a person":
@@ -272,9 +276,12 @@ class RemedyTrial:
         if row.state == "done" and row.outcome is None and looked < self._clock.at:
             broken.append(f"nobody looked what came of it: {what}")
         if row.outcome == "recovered" and row.outcome_at is not None:
-            # Whatever an executor said: at that time the job made steps as it should.
-            trouble = self._cluster.jobs[row.job].troubles.get(row.outcome_at, "")
-            if trouble:
+            # Whatever an executor said: at that time the job made steps as it should, or as it did
+            # before it stood, where it was slow for another reason then.
+            job = self._cluster.jobs[row.job]
+            trouble = job.troubles.get(row.outcome_at, "")
+            stood = row.measured.get("before_seconds") is None
+            if trouble and not (stood and trouble == job.last_moving(row.started_at or 0.0)):
                 broken.append(f"recovered, and {trouble}: {what}")
         return broken
 

@@ -8,11 +8,15 @@ In: an order. Out: measured rows. Imports: vocabulary; what stands beside, one f
 
 from collections.abc import Callable, Mapping, Sequence
 
-from . import clocks, collectives, copies, cores, disks, matrices, names
+from . import buses, clocks, collectives, copies, cores, disks, matrices, names, stacks
 from .rows import CheckOrder, MeasuredRow
 
 MEASUREMENTS: Mapping[str, Callable[[CheckOrder], Sequence[MeasuredRow]]] = {
     "clock": clocks.kernel_clock,
+    "bus": buses.present,
+    "stack_saving": stacks.saving,
+    "stack_gathering": stacks.gathering,
+    "stack_loading": stacks.loading,
     "dns": names.resolution,
     "rendezvous": names.connection,
     "cpu": cores.hashing,

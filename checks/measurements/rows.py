@@ -18,7 +18,8 @@ class CheckOrder:
     `seconds`: about how long it repeats. `fraction`: the share of the usual sizes, for machines
     that are small. `peer`, `store`, `first`: of the check with a peer, its address, the port of
     the store that both meet at, and whether it is kept here. `extra`: share of work added inside
-    the timed part, 0 but in benchmarks of the checks themselves.
+    the timed part, 0 but in benchmarks of the checks themselves. `ranks`: those that run here, each
+    with its pid.
     """
 
     check: str
@@ -32,11 +33,13 @@ class CheckOrder:
     first: bool = False
     device: str = ""
     extra: float = 0.0
+    ranks: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> "CheckOrder":
         """Return the order of a JSON object that `document` made."""
-        values: dict[str, Any] = {**given, "names": tuple(given.get("names", ()))}
+        ranks = tuple((int(rank), int(pid)) for rank, pid in given.get("ranks", ()))
+        values: dict[str, Any] = {**given, "names": tuple(given.get("names", ())), "ranks": ranks}
         return cls(**values)
 
     def document(self) -> dict[str, Any]:

@@ -23,6 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the collector orders the smallest action itself, and says whether it helped",
     )
+    recovery.add_argument(
+        "--fault",
+        choices=("stopped", "crashed", "lost"),
+        default="stopped",
+        help="a rank is stopped (default); with --actions also: it is killed; its host is lost",
+    )
     recovery.add_argument("--json", action="store_true", help="what was measured, as JSON")
     _add_from_incident(
         actions.add_parser("from-incident", help="cut an incident's recording out of the journal")

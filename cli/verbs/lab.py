@@ -38,7 +38,14 @@ def _recovery(arguments: argparse.Namespace) -> int:
         return wrong("recovery runs a torchrun job: pip install torch")
     from ...lab.recovery import course  # noqa: PLC0415
 
-    return course.run(as_json=arguments.json, out=sys.stderr, actions=arguments.actions)
+    if arguments.fault != "stopped" and not arguments.actions:
+        return wrong(f"--fault {arguments.fault} needs --actions: torchrun goes on by itself")
+    return course.run(
+        as_json=arguments.json,
+        out=sys.stderr,
+        actions=arguments.actions,
+        fault=arguments.fault,
+    )
 
 
 _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {

@@ -35,6 +35,7 @@ from .routes import (
     hosts,
     incidents,
     jobs,
+    launchers,
     maintenance,
     metrics,
     observations,
@@ -141,6 +142,7 @@ def create_app(services: CollectorParts, *, sleep: Sleep = asyncio.sleep) -> Fas
         webhooks.router(services, guard),
         actions.router(services, guard),
         separating.router(services, guard),
+        launchers.router(services, guard),
     ):
         app.include_router(router, prefix="/api/v1", dependencies=recorded)
     app.include_router(health.router(services))

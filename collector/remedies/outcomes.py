@@ -18,6 +18,9 @@ NEW_ATTEMPT_STEPS = 5
 SAME_ATTEMPT_STEPS = RECENT_STEPS + 1
 """Where the attempt is the same, the median must hold steps of after the action alone."""
 FEWEST_STEPS = 2
+WATCHED_SECONDS, WATCHED_STEPS = 60.0, 10.0
+"""Who has looked at the job for less, in seconds and in usual steps, cannot say that it stands: a
+collector that was away meanwhile saw no step begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +76,11 @@ def measured(summary: JobSummary | None, slowdown: float | None) -> dict[str, An
 
 @dataclass(slots=True)
 class StepsSince:
-    """The first step of a job that was seen after an action, and in which attempt."""
+    """The first step of a job that was seen after an action, in which attempt, and when."""
 
     attempt: int
     step: int | None
+    seen_at: float = 0.0
 
     def of(self, summary: JobSummary) -> int:
         """Return how many steps ended since then; a new attempt begins to count anew."""
@@ -97,7 +101,9 @@ def result(
 
     `within`: the seconds that the job has for it.
     """
-    over = now - (row.ended_at or now) >= within
+    usual = float(row.measured.get("usual_seconds") or 0.0)
+    watched = min(within, max(WATCHED_SECONDS, WATCHED_STEPS * usual))
+    over = now - (row.ended_at or now) >= within and now - since.seen_at >= watched
     if row.action not in RESTARTING:
         return _unseen("the job is held until a person says") if over else None
     if summary is None or not row.measured:

@@ -159,7 +159,7 @@ class RemedyRunner:
         now, since = self._store_clock.now(), self._since.get(row.id)
         if since is None:
             attempt = -1 if summary is None else summary.attempt
-            since = StepsSince(attempt, None if summary is None else summary.last_step)
+            since = StepsSince(attempt, None if summary is None else summary.last_step, now)
             self._since[row.id] = since
         found = outcomes.result(row, summary, since, now, within=self._settings.outcome_seconds)
         if found is None:

@@ -22,9 +22,17 @@ def runner(
     registry: CollectorRegistry,
 ) -> RemedyRunner:
     """Return what plans and carries out. With mode off it ends what another mode had begun."""
+
+    def hosts_of(job: str) -> tuple[str, ...]:
+        rows = (row for row in flow.summaries.jobs() if row.job == job)
+        return next((tuple(row.hosts) for row in rows), ())
+
     return RemedyRunner(
         settings=settings,
-        executors={row.label: executors.of(row, store_clock) for row in settings.executors},
+        executors={
+            row.label: executors.of(row, store_clock, launchers=store, hosts_of=hosts_of)
+            for row in settings.executors
+        },
         store=store,
         flow=flow,
         clock=clock,

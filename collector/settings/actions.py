@@ -15,9 +15,9 @@ from .store import check_secret, check_url
 class ExecutorSettings(SettingsSection):
     """Who carries out the actions of some jobs."""
 
-    kind: Literal["webhook", "slurm", "kubernetes"] = Field(
-        description="slurm: scontrol of this machine; kubernetes: its API server; webhook: a "
-        "program of yours"
+    kind: Literal["webhook", "slurm", "kubernetes", "torchrun"] = Field(
+        description="slurm: scontrol of this machine; kubernetes: its API server; torchrun: the "
+        "agents of the job's hosts (restarting.allowed there); webhook: a program of yours"
     )
     name: str = Field(
         default="",

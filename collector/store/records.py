@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from . import audit, check_requests, check_rows, costs, history, usage
+from . import audit, check_requests, check_rows, costs, history, launcher_orders, usage
 from .audit import AuditFilter, AuditRow
 from .costs import IncidentCosts
 from .incidents import RecordedChange
@@ -53,6 +53,7 @@ class RecordStore(StorePart):
                 + usage.trim(db, before=before)
                 + check_rows.trim(db, before=before)
                 + check_requests.trim(db, before=before)
+                + launcher_orders.trim(db, before=before)
             )
 
     def costs(self) -> list[IncidentCosts]:

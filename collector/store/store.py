@@ -28,6 +28,7 @@ from .checked import CheckStore
 from .database import IncidentDatabase
 from .fencing import PartitionFence, hold
 from .incidents import IncidentFilter, IncidentPage, RecordedChange
+from .launched import LauncherStore
 from .mutes import DeliveryMute, MuteKind
 from .notified import EndpointStore
 from .records import RecordStore
@@ -39,7 +40,7 @@ _LEARNING = ("feedback", "withdraw", "forget")
 """Actions that change what was learnt."""
 
 
-class IncidentDatabaseStore(CheckStore, EndpointStore, RecordStore, RemedyStore):
+class IncidentDatabaseStore(CheckStore, EndpointStore, LauncherStore, RecordStore, RemedyStore):
     """Incidents, what people did about them, who is notified, and what is still to be sent.
 
     Opening it brings the database up to date. Raises UnusableError when that cannot be done, and

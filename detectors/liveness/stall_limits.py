@@ -51,13 +51,15 @@ class StallParameters(Protocol):
 class StallEvidence:
     """What is known of a stall beside its signs.
 
-    suspects: rows that strong signs point at. saving: rows whose stack saves or evaluates. least:
-    seconds to the first word where nothing explains the stall. longest: seconds that the job has
-    survived without a step. phase: the one that a rank announced last, "" for none.
+    suspects: rows that strong signs point at. saving: rows whose stack saves or evaluates. halted:
+    rows whose process is stopped. least: seconds to the first word where nothing explains the
+    stall. longest: seconds that the job has survived without a step. phase: the one that a rank
+    announced last, "" for none.
     """
 
     suspects: Ints
     saving: Sequence[int]
+    halted: Sequence[int]
     least: float
     longest: float
     phase: str
@@ -118,6 +120,10 @@ def _by_activity(
     long = max(parameters.pause, 10 * usual, survived)
     # What one rank's pause alone may be, or that of ranks of which nothing is known.
     alone = min(max(parameters.lone, 10 * usual, survived), long)
+    if len(suspects) and np.isin(suspects, shown.halted).all():
+        # The kernel says that they are stopped: whatever they did before, they do nothing now.
+        certain = max(parameters.agreed, 4 * usual)
+        return StallLimits(least, least, max(15.0, 3 * usual), certain)
     if pauses.just_announced(window, stall.last, usual):
         # One rank may go on writing what all of them said they had written: no counter tells
         # that from being stuck, only time does.

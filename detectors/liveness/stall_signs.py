@@ -53,6 +53,9 @@ server), and one that launched
 fewer collectives than its peers in a communicator of which RAS names no other member. With the kind
 of the finding, what is seen, what is usual, and how much it weighs."""
 
+_HALTED = "process is stopped by"
+"""What an agent writes in place of the stack of a process that a signal or a debugger stopped."""
+
 _LINES = re.compile(r":\d+")
 
 
@@ -202,6 +205,11 @@ def stacks(stall: StalledWindow) -> dict[int, str]:
             if row is not None:
                 found[row] = _top(text_of(event))
     return found
+
+
+def halted(tops: dict[int, str]) -> list[int]:
+    """Return the rows whose process the kernel says is stopped: it saves and evaluates nothing."""
+    return [row for row, top in tops.items() if _HALTED in top]
 
 
 def pausing(tops: dict[int, str]) -> list[int]:

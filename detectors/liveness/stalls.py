@@ -200,7 +200,9 @@ class StallsDetector(Detector):
         signs = signs or collective_signs.absent(stall) or logged_collectives.unlogged(stall)
         suspects = stall_limits.rows(stall, signs, *_STRONG)
         least = max(self.least, least - still.held)
-        shown = StallEvidence(suspects, stall_signs.pausing(tops), least, longest, phase)
+        shown = StallEvidence(
+            suspects, stall_signs.pausing(tops), stall_signs.halted(tops), least, longest, phase
+        )
         limits = stall_limits.limits(self, stall, [*signs, *circle], shown)
         # Where no step is reported nobody says either that one saves, compiles or evaluates.
         silent = not still.steps or (still.held > 0 and not len(suspects))

@@ -20,8 +20,7 @@ _MOST_BYTES = 4 << 20
 class ReceivedCause:
     """A first cause that was sent, when its incident was detected and when it was received.
 
-    Times in seconds since the epoch. `order` is the id of the action that is ordered, and `action`
-    which; both are empty where the cause is news and what to do is left to whoever gets it.
+    Times in seconds since the epoch.
     """
 
     incident: str
@@ -30,20 +29,14 @@ class ReceivedCause:
     confidence: str
     detected_at: float
     received_at: float
-    order: str = ""
-    action: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CauseInbox:
-    """Where a receiver listens, and the causes that have come.
-
-    Orders are answered 202 until their ids are `done`.
-    """
+    """Where a receiver listens, and the causes that have come."""
 
     url: str
     causes: "queue.Queue[ReceivedCause]"
-    done: set[str]
 
 
 @contextmanager
@@ -51,7 +44,6 @@ def receiving(secret: str) -> Generator[CauseInbox, None, None]:
     """Receive on a free port of the loopback what is signed with this secret."""
     causes: queue.Queue[ReceivedCause] = queue.Queue()
     seen: set[str] = set()
-    done: set[str] = set()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -62,12 +54,10 @@ def receiving(secret: str) -> Generator[CauseInbox, None, None]:
             except (WebhookVerificationError, ValueError):
                 self._answer(401)
                 return
-            identity, ordered = headers["webhook-id"], message["type"] == "action.ordered"
-            self._answer(202 if ordered and identity not in done else 204)
+            identity = headers["webhook-id"]
+            self._answer(204)
             if identity not in seen and message["type"] == "incident.opened":
                 causes.put(_cause(message["data"]))
-            if identity not in seen and ordered:
-                causes.put(_order(message["data"]))
             seen.add(identity)
 
         def _answer(self, status: int) -> None:
@@ -82,22 +72,9 @@ def receiving(secret: str) -> Generator[CauseInbox, None, None]:
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
-        yield CauseInbox(f"http://127.0.0.1:{server.server_port}/", causes, done)
+        yield CauseInbox(f"http://127.0.0.1:{server.server_port}/", causes)
         server.shutdown()
         thread.join()
-
-
-def _order(record: Any) -> ReceivedCause:
-    return ReceivedCause(
-        incident=record["incident"],
-        fault=record["cause"],
-        host=record["host"],
-        confidence=f"probability {record['probability']}",
-        detected_at=times.parse(record["at"]),
-        received_at=time.time(),
-        order=record["id"],
-        action=record["action"],
-    )
 
 
 def _cause(document: Any) -> ReceivedCause:

@@ -3,7 +3,10 @@
 Three hosts of this machine, the third a spare. A torchrun job of four ranks trains on the first
 two; a rank on the second is stopped. The collector sends the cause to the controller here, which
 ends the job, leaves the cause's host out, takes the spare and starts again from the checkpoint.
-With `actions` the collector itself decides: what it orders is done, and it says whether it helped.
+With `actions` the collector itself decides: agents end the ranks by its order, torchrun starts them
+anew in place, and the collector says whether it helped. Then the rank may also be killed, which
+torchrun notices itself, or the second host be lost: all its processes stop at once, and nobody is
+told that a connection is gone.
 """
 
 import base64
@@ -20,10 +23,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TextIO
+from typing import Any, Literal, TextIO, get_args
 
 import psutil
 
+from ...vocabulary import times
 from ..demo import hosts as places
 from ..demo.client import DemoClient
 from ..demo.hosts import DemoHost
@@ -32,8 +36,14 @@ from ..demo.stage import JOB, DemoStage, clean_environment, free_port, new_folde
 from ..jobs import resumable_trainer
 from .controller import ReceivedCause, receiving
 
+RecoveryFault = Literal["stopped", "crashed", "lost"]
+RECOVERY_FAULTS: tuple[RecoveryFault, ...] = get_args(RecoveryFault)
+TORCHRUN = "torchrun"
+"""Who restarted the job where nobody had to order it."""
 FAULTS = ("software.stuck_process", "host.*", "gpu.*", "network.*")
 WARM_UP_STEPS = 250
+_STORES_APART = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
+"""Without it ranks over gloo read where their predecessors listened."""
 _START_SECONDS, _CAUSE_SECONDS = 120.0, 120.0
 _OUTCOME_SECONDS = 180.0
 
@@ -81,12 +91,14 @@ class RecoveryCourse:
         out: TextIO,
         actions: bool = False,
         stay: bool = False,
+        fault: RecoveryFault = "stopped",
     ) -> None:
-        """`actions`: the collector orders, and the controller does as it is told.
+        """`actions`: the collector orders, and the agents of the hosts carry it out.
 
         `stay`: the job trains on, and the console stays up, until somebody presses Ctrl-C.
         """
         self._actions = actions
+        self._fault: RecoveryFault = fault
         self._stay = stay
         divided, _ = places.divide(places.usable_cpus())
         self._hosts = divided
@@ -118,7 +130,7 @@ class RecoveryCourse:
             hook |= {"severities": ["critical", "warning"]}
             settings = {"RANKSCOPE_WEBHOOKS": json.dumps([hook])}
             if self._actions:
-                executor = {"kind": "webhook", "url": inbox.url, "secret": secret}
+                executor = {"kind": "torchrun"}
                 settings = {
                     "RANKSCOPE_ACTIONS__MODE": "act",
                     "RANKSCOPE_ACTIONS__VETO_SECONDS": "0",
@@ -130,32 +142,30 @@ class RecoveryCourse:
             self._wait(_START_SECONDS, "the collector", client.ready)
             self._say(f"collector ready: {self._stage.address}")
             for host in (*self._hosts, self._spare):
-                self._stage.agent(host)
+                self._stage.agent(host, {"RANKSCOPE_RESTARTING__ALLOWED": str(self._actions)})
             self._train(self._hosts, attempt=0)
             self._wait(_START_SECONDS, "the first steps", lambda: self._step() >= WARM_UP_STEPS)
             injected_at = self._inject(self._hosts[1])
             at_fault = self._step()
+            if self._fault == "crashed":
+                return self._alone(client, injected_at, at_fault)
+            if self._actions:
+                return self._acted(client, injected_at, at_fault)
             cause = self._cause(inbox.causes)
             received = cause.received_at - injected_at
             self._say(f"{cause.fault} on {cause.host} ({cause.confidence}) after {received:.1f} s")
             self._end_job()
             stopped = time.time() - injected_at
-            if cause.action == "restart":
-                self._say("job stopped; it starts again where it ran")
-                hosts = self._hosts
-            else:
-                self._say(f"job stopped; {cause.host} evicted, {self._spare.name} takes its place")
-                left = [host for host in self._hosts if host.name != cause.host]
-                hosts = (*left, self._spare)[: len(self._hosts)]
+            self._say(f"job stopped; {cause.host} evicted, {self._spare.name} takes its place")
+            left = [host for host in self._hosts if host.name != cause.host]
+            hosts = (*left, self._spare)[: len(self._hosts)]
             self._train(hosts, attempt=1)
-            inbox.done.add(cause.order)
             first = self._wait(_START_SECONDS, "the first step after the restart", self._resumed)
             resumed = time.time() - injected_at
             lost = at_fault - first + 1
             self._say(f"training from step {first} after {resumed:.1f} s")
             self._wait(_START_SECONDS, "the steps lost", lambda: self._step() > at_fault)
             caught_up = time.time() - injected_at
-            outcome = self._outcome(client, cause.order) if cause.order else ""
             return RecoveryFigures(
                 fault=cause.fault,
                 evicted=str(cause.host),
@@ -167,9 +177,87 @@ class RecoveryCourse:
                 caught_up_seconds=round(caught_up, 1),
                 lost_steps=lost,
                 hosts=tuple(host.name for host in hosts),
-                action=cause.action,
-                outcome=outcome,
             )
+
+    def _acted(self, client: DemoClient, injected_at: float, at_fault: int) -> RecoveryFigures:
+        """Wait for what the collector orders, for what comes of it, and for what it says of it."""
+        order = self._ordered(client)
+        received = order["started_at"] - injected_at
+        what = f"{order['action']} for {order['cause']} on {order['host']}"
+        self._say(f"{what} ordered after {received:.1f} s")
+        first = self._wait(_START_SECONDS, "the first step after the restart", self._anew)
+        resumed = time.time() - injected_at
+        self._say(f"training from step {first} after {resumed:.1f} s")
+        self._wait(_START_SECONDS, "the steps lost", lambda: self._step() > at_fault)
+        caught_up = time.time() - injected_at
+        outcome = self._outcome(client, order["id"])
+        return RecoveryFigures(
+            fault=order["cause"],
+            evicted=str(order["host"]),
+            injected_on=self._hosts[1].name,
+            detected_seconds=round(self._detected(client, order["incident"]) - injected_at, 1),
+            received_seconds=round(received, 1),
+            stopped_seconds=round(self._ended_at(client, order["id"]) - injected_at, 1),
+            resumed_seconds=round(resumed, 1),
+            caught_up_seconds=round(caught_up, 1),
+            lost_steps=at_fault - first + 1,
+            hosts=tuple(host.name for host in self._hosts),
+            action=order["action"],
+            outcome=outcome,
+        )
+
+    def _alone(self, client: DemoClient, injected_at: float, at_fault: int) -> RecoveryFigures:
+        """Wait until torchrun has started the ranks anew by itself, and for the incident."""
+        first = self._wait(_START_SECONDS, "the first step after the restart", self._anew)
+        resumed = time.time() - injected_at
+        self._say(f"training from step {first} after {resumed:.1f} s")
+        self._wait(_START_SECONDS, "the steps lost", lambda: self._step() > at_fault)
+        caught_up = time.time() - injected_at
+        found: list[dict[str, Any]] = []
+
+        def opened() -> bool:
+            found[:] = (client.ask("/api/v1/incidents") or {}).get("items", [])
+            return bool(found)
+
+        self._wait(_CAUSE_SECONDS, "an incident", opened)
+        detected = times.parse(found[-1]["detected_at"]) - injected_at
+        return RecoveryFigures(
+            fault=found[-1]["root_cause"]["hypotheses"][0]["fault"],
+            evicted="",
+            injected_on=self._hosts[1].name,
+            detected_seconds=round(detected, 1),
+            received_seconds=0.0,
+            stopped_seconds=0.0,
+            resumed_seconds=round(resumed, 1),
+            caught_up_seconds=round(caught_up, 1),
+            lost_steps=at_fault - first + 1,
+            hosts=tuple(host.name for host in self._hosts),
+            action=TORCHRUN,
+            outcome="recovered",
+        )
+
+    def _ordered(self, client: DemoClient) -> dict[str, Any]:
+        """Return the record of the first action that was started; its time in epoch seconds."""
+        found: list[dict[str, Any]] = []
+
+        def started() -> bool:
+            answer = client.ask("/api/v1/actions")
+            found[:] = [row for row in (answer or {}).get("items", ()) if row["started_at"]]
+            return bool(found)
+
+        self._wait(_CAUSE_SECONDS, "an action", started)
+        return {**found[-1], "started_at": times.parse(found[-1]["started_at"])}
+
+    def _ended_at(self, client: DemoClient, order: str) -> float:
+        return float(times.parse(client.ask(f"/api/v1/actions/{order}")["ended_at"]))
+
+    def _detected(self, client: DemoClient, incident: str) -> float:
+        return float(times.parse(client.ask(f"/api/v1/incidents/{incident}")["detected_at"]))
+
+    def _anew(self) -> int:
+        """Return the first step after a checkpoint, once one is trained anew; 0 before."""
+        found = resumable_trainer.progress(self._state)
+        return 0 if found is None or not found["first"] else int(found["first"])
 
     def _job_goes_on(self) -> None:
         """Wait for ever; raises RecoveryError when a part ends."""
@@ -188,9 +276,18 @@ class RecoveryCourse:
                 resumable_trainer.STATE: str(self._state),
                 "OMP_NUM_THREADS": "1",
             }
-            command = [sys.executable, "-m", "torch.distributed.run", f"--nnodes={len(hosts)}"]
-            command += [f"--node-rank={number}", f"--nproc-per-node={len(host.ranks)}"]
-            command += ["--master-addr=127.0.0.1", f"--master-port={port}"]
+            nodes = f"1:{len(hosts)}" if self._fault == "lost" else f"{len(hosts)}"
+            command = [sys.executable, "-m", "torch.distributed.run", f"--nnodes={nodes}"]
+            command += [f"--nproc-per-node={len(host.ranks)}"]
+            if self._actions:
+                environ[_STORES_APART] = "1"
+                del environ["RANKSCOPE_JOB_ATTEMPT"]  # torchrun counts
+                command += ["--max-restarts=3", "--rdzv-backend=c10d", f"--rdzv-id={JOB}"]
+                command += [f"--rdzv-endpoint=127.0.0.1:{port}", "--local-addr=127.0.0.1"]
+                command += [f"--rdzv-conf=is_host={int(number == 0)},last_call_timeout=5"]
+            else:
+                command += [f"--node-rank={number}", "--master-addr=127.0.0.1"]
+                command += [f"--master-port={port}"]
             command += ["-m", "rankscope.lab.jobs.resumable_trainer"]
             name = f"torchrun-{host.name}-{attempt}"
             self._job.append(self._processes.start(name, command, environ=environ, host=host))
@@ -209,8 +306,10 @@ class RecoveryCourse:
                 rank.kill()
 
     def _inject(self, host: DemoHost) -> float:
-        """Stop a rank of a host; return when."""
+        """Stop or kill a rank of a host, or lose the host; return when."""
         launcher = self._job[self._hosts.index(host)].handle.pid
+        if self._fault == "lost":
+            return self._lose(host, launcher)
         ranks = [
             child
             for child in psutil.Process(launcher).children()
@@ -218,9 +317,22 @@ class RecoveryCourse:
         ]
         if not ranks:
             raise RecoveryError(f"torchrun on {host.name} has no rank running")
-        self._say(f"a rank on {host.name} is stopped by SIGSTOP at step {self._step()}")
-        os.kill(ranks[-1].pid, signal.SIGSTOP)
+        number = signal.SIGKILL if self._fault == "crashed" else signal.SIGSTOP
+        self._say(f"a rank on {host.name} gets {number.name} at step {self._step()}")
+        os.kill(ranks[-1].pid, number)
         return time.time()
+
+    def _lose(self, host: DemoHost, launcher: int) -> float:
+        """Stop all processes of a host, its agent's too; return when."""
+        self._say(f"{host.name} is lost at step {self._step()}")
+        agent = next(one for one in self._stage.parts if one.name == f"agent-{host.name}")
+        at = time.time()
+        for pid in (agent.handle.pid, launcher):
+            process = psutil.Process(pid)
+            for one in (process, *process.children(recursive=True)):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    one.suspend()
+        return at
 
     def _cause(self, causes: "queue.Queue[ReceivedCause]") -> ReceivedCause:
         """Return the first cause that names a host of the job."""
@@ -272,7 +384,14 @@ class RecoveryCourse:
         print(f"[{took:6.1f} s] {text}", file=self._out, flush=True)
 
 
-def run(*, as_json: bool, out: TextIO, actions: bool = False, stay: bool = False) -> int:
+def run(
+    *,
+    as_json: bool,
+    out: TextIO,
+    actions: bool = False,
+    stay: bool = False,
+    fault: RecoveryFault = "stopped",
+) -> int:
     """Run it and print what was measured; return 0 only if what was done was right.
 
     With `stay` the console stays up, and the job trains on, until Ctrl-C.
@@ -284,7 +403,9 @@ def run(*, as_json: bool, out: TextIO, actions: bool = False, stay: bool = False
     found: RecoveryFigures | None = None
     try:
         with DemoProcesses(logs) as processes:
-            found = RecoveryCourse(folder, processes, out=out, actions=actions, stay=stay).run()
+            found = RecoveryCourse(
+                folder, processes, out=out, actions=actions, stay=stay, fault=fault
+            ).run()
     except RecoveryError as error:
         print(f"the run failed: {error}", file=out)
     if found is None or not found.right:
@@ -294,6 +415,12 @@ def run(*, as_json: bool, out: TextIO, actions: bool = False, stay: bool = False
     if found is not None:
         if as_json:
             print(json.dumps(asdict(found)))
+        elif found.action == TORCHRUN:
+            print(
+                f"incident {found.fault} after {found.detected_seconds} s; torchrun itself had the "
+                f"job train again after {found.resumed_seconds} s, the {found.lost_steps} lost "
+                f"steps trained again after {found.caught_up_seconds} s"
+            )
         elif found.action:
             print(
                 f"action {found.action} ordered after {found.received_seconds} s, training again "

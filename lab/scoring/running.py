@@ -1,6 +1,7 @@
 """One case through the real pipeline, as a replay of its recording would do it."""
 
 import hashlib
+import math
 import time
 import traceback
 from collections.abc import Mapping, Sequence
@@ -47,7 +48,16 @@ class RecordingRun:
         self._found_at: dict[tuple[str, str, str], float] = {}
 
     def play(self, made: recording.SimulatedRecording) -> None:
-        """Deliver a recording. Raises what the pipeline raised."""
+        """Deliver a recording, and let time run on. Raises what the pipeline raised."""
+        self.end(*self.deliver(made))
+
+    def deliver(
+        self, made: recording.SimulatedRecording, *, until: float = math.inf
+    ) -> tuple[EvaluationSchedule, float]:
+        """Deliver a recording, as far as that is asked for; return its time with its schedule.
+
+        Raises what the pipeline raised.
+        """
         evaluation = EvaluationSchedule(
             self.pipeline, ScheduleHooks(changed=self._changed, failed=_raise)
         )
@@ -55,6 +65,8 @@ class RecordingRun:
             self.pipeline.watch = self._watch
         now = 0.0
         for at, what in made.batches(self.pipeline.table):
+            if at > until:
+                break
             now = max(now, at)
             if isinstance(what, MetricsBatch):
                 self.delivered.append((now, what.columns))
@@ -62,6 +74,10 @@ class RecordingRun:
             else:
                 self.events += [(now, event) for event in what]
                 evaluation.apply(DecodedPayload(events=what), now)
+        return evaluation, now
+
+    def end(self, evaluation: EvaluationSchedule, now: float) -> None:
+        """Let time run on after the last delivery, and keep what is observed then."""
         evaluation.until(now + RUN_ON_SECONDS)
         for row in self.pipeline.tracker.observations():
             key = (row.kind, row.entity.type, row.entity.id)

@@ -92,3 +92,12 @@ def test_the_hosts_worth_going_to_are_those_of_causes_that_a_check_can_show():
         )
     )
     assert ["gpu-2"] == found
+
+
+def test_what_is_at_no_host_is_checked_at_the_jobs_first_one():
+    rows = [
+        hypothesis("software.checkpoint_stall", 3.0, 0.6, None),
+        hypothesis("host.storage_slow", 2.0, 0.3, "gpu-2"),
+    ]
+    assert ["gpu-2", "gpu-1"] == choosing.hosts(document(*rows), ["gpu-1", "gpu-2"])
+    assert ["gpu-2"] == choosing.hosts(document(*rows))

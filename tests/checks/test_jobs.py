@@ -66,3 +66,10 @@ def test_those_above_this_process_are_its_own():
 
 def test_where_nothing_can_be_read_nothing_is_seen(tmp_path):
     assert watch(tmp_path / "none").first() is None
+
+
+def test_every_rank_is_seen_with_its_number_and_where_its_job_meets(tmp_path, process):
+    for pid, rank in ((41, "0"), (42, "1"), (43, "zero")):
+        process(pid, {"RANK": rank, "WORLD_SIZE": "2", "MASTER_ADDR": "a", "MASTER_PORT": "9"})
+    found = sorted(watch(tmp_path).everyone(), key=lambda row: row.pid)
+    assert [(0, "a:9"), (1, "a:9"), (None, "a:9")] == [(row.rank, row.meets) for row in found]

@@ -24,6 +24,9 @@ class Jobs:
         running = self.since is not None and self.asked > self.since
         return RunningTrainer(41, "train") if running else None
 
+    def everyone(self):
+        return [RunningTrainer(41, "train", 3)]
+
 
 class Measured:
     """Gives a row a check, and notes in which order and time they were asked for."""

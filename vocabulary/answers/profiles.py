@@ -7,6 +7,7 @@ from ..inspection import IncidentProfile
 from ..profiling import ProfileRequest
 from ..shapes import DocumentShape, OptionalText
 from .checks import CheckOrderDocument
+from .remedies import LauncherOrderDocument
 
 ProfileState = Literal["waiting", "complete", "failed"]
 
@@ -52,6 +53,9 @@ class ProfilesDocument(DocumentShape):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestsDocument(DocumentShape):
-    """What is asked of a host's agent now: profiles, or with `what=checks` checks."""
+    """What is asked of a host's agent now: profiles, else what `what` names.
 
-    items: list[ProfileRequest | CheckOrderDocument]
+    checks: to run; launchers: ranks of torchrun to end.
+    """
+
+    items: list[ProfileRequest | CheckOrderDocument | LauncherOrderDocument]

@@ -82,3 +82,17 @@ class ActionRecordsDocument(DocumentShape):
     items: list[ActionRecordDocument]
     record: list[ActionCount]
     next_cursor: OptionalText = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LauncherOrderDocument(DocumentShape):
+    """What the agent of a host is asked to do to ranks that torchrun started there.
+
+    restart: end those of the job that started before `at`. leave: end their torchrun too. `id` is
+    the action's.
+    """
+
+    id: str
+    job: str
+    what: Literal["restart", "leave"]
+    at: float

@@ -68,7 +68,7 @@ class ActiveCheck:
     limit: float | None = None
     unlike: float = 0.02
     beside_jobs: bool = False
-    needs: Literal["nothing", "accelerators", "peer"] = "nothing"
+    needs: Literal["nothing", "accelerators", "peer", "ranks"] = "nothing"
     compared: bool = True
     """Whether its values are compared with those of others; else `limit` alone decides."""
     measured: bool = True

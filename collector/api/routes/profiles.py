@@ -27,7 +27,7 @@ from ..parameters import QueryParameters
 from ..problems import ProblemError
 from ..services import CollectorParts
 from ..shape_routes import ShapeRouter
-from . import separating
+from . import launchers, separating
 from .incidents import finding
 
 MOST_RANKS = 8
@@ -71,7 +71,7 @@ class ProfilesQuery(PageQuery):
 class RequestsQuery(QueryParameters):
     """What an agent asks for: it takes part in what it asks for, and in nothing else."""
 
-    what: Literal["profiles", "checks"] = "profiles"
+    what: Literal["profiles", "checks", "launchers"] = "profiles"
 
 
 class TraceQuery(QueryParameters):
@@ -171,6 +171,9 @@ def router(services: CollectorParts, guard: TokenGuard, shelf: ProfileShelf) -> 
         if query.what == "checks":
             principal.check_unlimited()
             return RequestsDocument(items=[*separating.orders(services, host)])
+        if query.what == "launchers":
+            principal.check_unlimited()
+            return RequestsDocument(items=[*launchers.orders(services, host)])
         return RequestsDocument(
             items=[
                 request for job, request in shelf.wanted(host, now()) if principal.permits([job])

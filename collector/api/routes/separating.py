@@ -94,7 +94,11 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
             raise ProblemError(409, "this collector asks for no checks: set checks.requests")
         body = body or CheckAsked()
         offered = separating_of(document).next
-        host = offered.host if offered is not None else next(iter(choosing.hosts(document)), None)
+        host = (
+            offered.host
+            if offered is not None
+            else next(iter(choosing.hosts(document, list(_devices(services, document)))), None)
+        )
         name = body.check or (None if offered is None else offered.check)
         if name is None or host is None:
             raise ProblemError(409, separating_of(document).why or "no check says anything of it")
@@ -135,7 +139,7 @@ def _chosen(
     causes = choosing.suspected(document)
     without_peer = {row.name for row in runnable().values() if row.needs == "peer"}
     best: tuple[str, choosing.ChosenCheck] | None = None
-    hosts = choosing.hosts(document)
+    hosts = choosing.hosts(document, list(devices))
     for host in hosts:
         ranked = choosing.ranked(
             causes, host=host, devices=devices.get(host, 1), past=past | without_peer

@@ -1,23 +1,26 @@
-"""Who carries out actions: a file each, listed in EXECUTORS; `contract.py` says what one promises.
+"""Who carries out actions: a file each, chosen in `of`; `contract.py` says what one promises.
 
-In: orders. Out: requests to a scheduler or a program. Imports: alerts, vocabulary; kubernetes,
-settings, store.
+In: orders. Out: requests to a scheduler, a program or agents. Imports: alerts, vocabulary;
+kubernetes, settings, store.
 """
-
-from collections.abc import Callable, Mapping
 
 from ....vocabulary.clock import Clock
 from ...settings.actions import ExecutorSettings
 from . import kubernetes, slurm, webhook
 from .contract import RemedyExecutor
-
-EXECUTORS: Mapping[str, Callable[[ExecutorSettings, Clock], RemedyExecutor]] = {
-    "webhook": webhook.executor,
-    "slurm": slurm.executor,
-    "kubernetes": kubernetes.executor,
-}
+from .torchrun import AskedLaunchers, JobHosts, TorchrunExecutor
 
 
-def of(settings: ExecutorSettings, clock: Clock) -> RemedyExecutor:
+def of(
+    settings: ExecutorSettings, clock: Clock, *, launchers: AskedLaunchers, hosts_of: JobHosts
+) -> RemedyExecutor:
     """Return the executor that an entry of the settings asks for."""
-    return EXECUTORS[settings.kind](settings, clock)
+    match settings.kind:
+        case "webhook":
+            return webhook.executor(settings, clock)
+        case "slurm":
+            return slurm.executor(settings, clock)
+        case "kubernetes":
+            return kubernetes.executor(settings, clock)
+        case "torchrun":
+            return TorchrunExecutor(settings, clock, store=launchers, hosts_of=hosts_of)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from tests.serving import Answer, served
 
-from rankscope.agent.profiling.asking import ProfileCollector
-from rankscope.agent.profiling.checking import CheckService
+from rankscope.agent.requests.asking import RequestClient
+from rankscope.agent.requests.checking import CheckService
 from rankscope.agent.settings import CheckingSettings
 from rankscope.alerts.lifecycle import IncidentChange
 from rankscope.vocabulary import entities
@@ -165,7 +165,7 @@ def test_an_agent_that_may_runs_the_check_and_its_result_is_the_incidents(new_cl
         CheckService(
             CheckingSettings(allowed=True),
             host="gpu-1",
-            collector=ProfileCollector(url, timeout=20.0),
+            collector=RequestClient(url, timeout=20.0),
             environment={"RANKSCOPE_URL": url, "RANKSCOPE_TOKEN": ""},
             now=time.monotonic,
         ).step()

@@ -61,6 +61,27 @@ def test_a_job_that_still_stands_did_not_though_the_executor_says_so(acted, pass
     assert ("not_recovered", None, None) == came(store)
 
 
+def test_a_collector_that_was_away_looks_before_it_says_that_a_job_stands(
+    acted, new_runner, clock, passes, store, flow
+):
+    acted()
+    clock.at += 600.0
+    flow.moves(attempt=1, last_step=300)
+    anew = new_runner(outcome_seconds=300.0)
+    passes(anew, 40)
+    assert (None, None, None) == came(store)
+    flow.moves(last_step=320)
+    passes(anew, 20)
+    assert ("recovered", None, 1.5) == came(store)
+
+
+def test_and_says_so_once_it_has_looked_for_a_minute(acted, new_runner, clock, passes, store):
+    acted()
+    clock.at += 600.0
+    passes(new_runner(outcome_seconds=300.0), 80)
+    assert ("not_recovered", None, None) == came(store)
+
+
 def test_a_job_of_which_nothing_is_received_is_undetermined(acted, passes, store, flow):
     runner = acted()
     flow.summary = None

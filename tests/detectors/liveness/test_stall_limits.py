@@ -169,6 +169,39 @@ def test_after_a_checkpoint_counters_alone_accuse_nobody_for_a_minute(
     assert ["rank.behind_enqueued"] == [sign.kind for sign in signs]
 
 
+@pytest.mark.parametrize(
+    ("state", "score"),
+    [
+        ("process is stopped by a signal (state T)", 3.0),
+        ("process is stopped by a debugger (state t)", 3.0),
+        ("process waits uninterruptibly in folio_wait_bit (state D)", 1.0),
+    ],
+)
+def test_who_was_stopped_writes_no_checkpoint_and_who_waits_for_the_disk_may(
+    evaluated, group, event, state, score
+):
+    """Half a minute after a checkpoint: the kernel knows what counters do not."""
+    events = (
+        event("training.phase", 61, rank=0, phase="checkpoint"),
+        event("training.phase", 62, rank=0, phase="train"),
+        event("process.stack", 75, rank=2, text=state),
+    )
+    behind = group([100, 100, 99, 100], [99] * 4, at=95)
+    stalled, *_ = evaluated(95, groups=(behind,), events=events)
+    assert score == stalled.score
+
+
+def test_a_rank_that_is_stopped_speaks_for_itself_alone(evaluated, group, event):
+    """Another one that is behind as well may go on writing."""
+    events = (
+        event("training.phase", 61, rank=0, phase="checkpoint"),
+        event("training.phase", 62, rank=0, phase="train"),
+        event("process.stack", 75, rank=2, text="process is stopped by a signal (state T)"),
+    )
+    behind = group([100, 99, 99, 100], [99] * 4, at=95)
+    assert 1.0 == evaluated(95, groups=(behind,), events=events)[0].score
+
+
 @pytest.mark.parametrize("waiters", [0.9, 0.02])
 def test_a_rank_that_uses_a_second_cpu_while_the_others_wait_writes_a_checkpoint(
     evaluated, waiters

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from rankscope.collector.remedies import executors
+from rankscope.collector.remedies.executors import kubernetes
 from rankscope.collector.remedies.executors.contract import (
     RefusedOrderError,
     UnansweredOrderError,
@@ -146,7 +146,7 @@ def cluster(tmp_path):
 
 @pytest.fixture
 def executor(cluster, tmp_path):
-    return executors.of(
+    return kubernetes.executor(
         ExecutorSettings(
             kind="kubernetes",
             api_server=f"http://127.0.0.1:{cluster.port}",
@@ -255,7 +255,7 @@ def test_an_api_server_that_is_away_is_asked_again(order_of, tmp_path):
     settings = ExecutorSettings(
         kind="kubernetes", api_server="http://127.0.0.1:9", credentials=tmp_path
     )
-    made = executors.of(settings, SystemClock())
+    made = kubernetes.executor(settings, SystemClock())
     with pytest.raises(UnansweredOrderError):
         made.look(order_of(job="llama"))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.waiting import until as wait_for
 
-from rankscope.collector.remedies import executors
+from rankscope.collector.remedies.executors import slurm as slurm_orders
 from rankscope.collector.remedies.executors.contract import (
     RefusedOrderError,
     UnansweredOrderError,
@@ -108,7 +108,7 @@ def slurm(program, tmp_path_factory):
 
 @pytest.fixture
 def executor():
-    return executors.of(
+    return slurm_orders.executor(
         ExecutorSettings(kind="slurm", scontrol=Path(shutil.which("scontrol") or "")),
         SystemClock(),
     )
@@ -209,4 +209,4 @@ def test_a_longer_host_name_is_its_node(slurm, executor, order_of):
 def test_a_scontrol_that_is_not_there_is_asked_again(order_of):
     settings = ExecutorSettings(kind="slurm", scontrol=Path("/nowhere/scontrol"))
     with pytest.raises(UnansweredOrderError, match="/nowhere/scontrol"):
-        executors.of(settings, SystemClock()).look(order_of())
+        slurm_orders.executor(settings, SystemClock()).look(order_of())

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 from standardwebhooks import Webhook
 
-from rankscope.collector.remedies import executors
+from rankscope.collector.remedies.executors import webhook
 from rankscope.collector.remedies.executors.contract import (
     RefusedOrderError,
     UnansweredOrderError,
@@ -65,7 +65,7 @@ def executor(receiver):
     settings = ExecutorSettings(
         kind="webhook", url=SecretStr(receiver.url), secret=SecretStr(receiver.secret)
     )
-    return executors.of(settings, SystemClock())
+    return webhook.executor(settings, SystemClock())
 
 
 def test_an_order_is_signed_and_has_the_same_id_and_bytes_at_every_attempt(
@@ -127,4 +127,4 @@ def test_a_receiver_that_is_not_there_is_asked_again(order_of, allowed):
         secret=SecretStr(endpoints.new_secret()),
     )
     with pytest.raises(UnansweredOrderError):
-        executors.of(settings, SystemClock()).carry_out(order_of(), {}, allowed)
+        webhook.executor(settings, SystemClock()).carry_out(order_of(), {}, allowed)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.serving import Answer, served
 
-from rankscope.agent.profiling.asking import CollectorCallError, ProfileCollector
-from rankscope.agent.profiling.checking import CheckService
+from rankscope.agent.requests.asking import CollectorCallError, RequestClient
+from rankscope.agent.requests.checking import CheckService
 from rankscope.agent.settings import CheckingSettings
 
 ORDER = {"id": "a1", "check": "cpu", "incident": "5b8e1f0c", "until": 2000.0}
@@ -139,7 +139,7 @@ def test_requests_are_fetched_and_refused_over_http():
         return Answer(json.dumps({"items": [ORDER]}).encode(), "application/json")
 
     with served(collector) as url:
-        asked = ProfileCollector(url, timeout=5.0)
+        asked = RequestClient(url, timeout=5.0)
         assert [ORDER] == asked.checks("host/a")
         asked.refuse_check("a1", "no")
     assert [

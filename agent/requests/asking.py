@@ -22,7 +22,7 @@ class CollectorCallError(Exception):
         self.status = status
 
 
-class ProfileCollector:
+class RequestClient:
     """The collector that the agent pushes to."""
 
     def __init__(
@@ -49,6 +49,16 @@ class ProfileCollector:
     def checks(self, host: str) -> list[Any]:
         """Return which checks are asked of a host. Raises CollectorCallError."""
         return self._asked(host, "checks")
+
+    def launcher_orders(self, host: str) -> list[Any]:
+        """Return which ranks of torchrun are to end on a host. Raises CollectorCallError."""
+        return self._asked(host, "launchers")
+
+    def launcher_answer(self, host: str, action: str, *, done: bool, text: str) -> None:
+        """Say what was done of an order, or why nothing was. Raises CollectorCallError."""
+        path = f"/agents/{quote(host, safe='')}/launchers/{quote(action, safe='')}"
+        body = json.dumps({"state": "done" if done else "refused", "text": text}).encode()
+        self._ask("POST", path, body, {"Content-Type": "application/json"})
 
     def _asked(self, host: str, what: str) -> list[Any]:
         answer = self._ask("GET", f"/agents/{quote(host, safe='')}/requests?what={what}")

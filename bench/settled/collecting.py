@@ -1,0 +1,145 @@
+"""Cases of a suite run once: what each found, and the pipeline where its leading causes are close.
+
+One file a case, a pickle of this command's own in the folder that it is given; nobody else's is
+ever read. A case whose file is there is not run again: after a change of code take another folder.
+"""
+
+import pickle
+import traceback
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankscope.collector.evaluation.schedule import ScheduleTime
+from rankscope.collector.pipeline.pipeline import DetectionPipeline
+from rankscope.lab.scoring import matching, results, running
+from rankscope.lab.scoring.results import PIPELINE, CaseResult
+from rankscope.lab.scoring.running import RecordingRun
+from rankscope.lab.simulator import recording
+from rankscope.lab.suites.cases import SuiteCase
+from rankscope.vocabulary.incidents import Incident
+
+from . import leads
+
+CLOSE_NATS = 2.0
+"""Leading causes that are at most so far apart are close: e^2 is seven to one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedMoment:
+    """A close incident when it is asked about: the last time that it changed while it was open.
+
+    `now` in epoch seconds. `evaluated`: how far evaluation had come. `pipeline` is pickled: each
+    course of checks goes on from a copy. `run`: what was seen until then.
+    """
+
+    now: float
+    evaluated: ScheduleTime
+    pipeline: bytes
+    incident: Incident
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedCase:
+    """A case as it came out, and the moment at which its incident is asked about, None: not close.
+
+    `lead` in nats, of the first cause of the incident that is about the fault; None: none is.
+    """
+
+    result: CaseResult
+    lead: float | None = None
+    asked: AskedMoment | None = None
+
+
+class OpenRun(RecordingRun):
+    """Keeps each incident as it was when it last changed while it was open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: dict[str, tuple[Incident, float]] = {}
+
+    def _changed(self, changes: Sequence[object], now: float) -> None:
+        super()._changed(changes, now)
+        for identity, incident in self.incidents.items():
+            held = self.open.get(identity)
+            if incident.status != "resolved" and (held is None or held[0] is not incident):
+                self.open[identity] = (incident, now)
+
+
+def collect(case: SuiteCase) -> CollectedCase:
+    """Run a case; what any part raises becomes the error of its result."""
+    empty = results.empty(case, case.name)
+    try:
+        made = recording.simulate(case.scenario, case.seed)
+        run = OpenRun()
+        run.play(made)
+        truths = running.truths_of(made)
+        result = _result(empty, made, run)
+        outcome = matching.outcome(
+            truths[0] if truths else None,
+            result.found[PIPELINE],
+            step_seconds=result.step_seconds,
+            report_seconds=float(result.case["report_seconds"]),
+        )
+        if outcome.found is None or outcome.found.id not in run.open:
+            return CollectedCase(result)
+        incident, at = run.open[outcome.found.id]
+        lead = leads.lead(incident.root_cause)
+        asked = _moment(made, incident.id, at) if lead <= CLOSE_NATS else None
+    except Exception:  # noqa: BLE001  the edge of one case: it is kept, and the others go on
+        return CollectedCase(results.empty(case, case.name, error=traceback.format_exc()))
+    return CollectedCase(result, lead, asked)
+
+
+def _result(empty: CaseResult, made: recording.SimulatedRecording, run: RecordingRun) -> CaseResult:
+    truths = running.truths_of(made)
+    document = {name: getattr(empty, name) for name in CaseResult.__dataclass_fields__}
+    document["samples"] = made.samples
+    document["truth"] = truths[0] if truths else None
+    document["also"] = truths[1:]
+    document["found"] = {PIPELINE: running.in_order(run.seen.values())}
+    document["detector_failures"] = dict(run.pipeline.detector_failures)
+    return CaseResult(**document)
+
+
+def _moment(made: recording.SimulatedRecording, identity: str, at: float) -> AskedMoment | None:
+    """Play a recording up to a time, and return the pipeline as it is then."""
+    run = OpenRun()
+    schedule, now = run.deliver(made, until=at)
+    schedule.until(max(now, at))
+    held = run.open.get(identity)
+    pipeline: DetectionPipeline = run.pipeline
+    return held and AskedMoment(max(now, at), schedule.moment, pickle.dumps(pipeline), held[0])
+
+
+def collected(cases: Sequence[SuiteCase], folder: Path) -> Iterator[CollectedCase]:
+    """Return the cases in their order, run where no file is there. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for case in cases:
+        path = file(case, folder)
+        held = read(path)
+        if held is None:
+            held = collect(case)
+            write(held, path)
+        yield held
+
+
+def file(case: SuiteCase, folder: Path) -> Path:
+    """Return where a case is kept."""
+    return folder / f"{case.suite}-{case.name}-{case.seed}.collected"
+
+
+def write(case: CollectedCase, path: Path) -> None:
+    """Write a case. Raises OSError."""
+    new = path.with_suffix(".new")
+    new.write_bytes(zlib.compress(pickle.dumps(case, protocol=5), 1))
+    new.replace(path)
+
+
+def read(path: Path) -> CollectedCase | None:
+    """Return a case that `write` has written, None where there is none."""
+    if not path.exists():
+        return None
+    case: CollectedCase = pickle.loads(zlib.decompress(path.read_bytes()))  # noqa: S301  our own
+    return case

@@ -1,0 +1,85 @@
+"""Stacks of ranks, a few times a second: who saves, gathers or prepares data, and how much."""
+
+import itertools
+import subprocess
+
+import pytest
+
+from rankscope.checks.measurements import stacks
+from rankscope.checks.measurements.rows import CheckOrder
+
+TRAINING = "forward (model.py:10)", "step (train.py:5)"
+JOINING = "all_gather_object (distributed_c10d.py:3000)", "report (metrics.py:7)"
+FETCHING = "fetch (fetch.py:44)", "__next__ (dataloader.py:630)"
+
+
+def dumped(*calls):
+    """Return what py-spy writes: another thread first, and the main one."""
+    lines = ["Process 7: python train.py", 'Thread 9 (idle): "loader"', "    save (files.py:1)"]
+    lines += ['Thread 7 (active): "MainThread"', *(f"    {call}" for call in calls)]
+    return "\n".join([*lines, "    <module> (train.py:99)"])
+
+
+@pytest.fixture
+def shares(monkeypatch):
+    """Return a function that samples ranks whose stacks repeat, and returns rows by device."""
+    monkeypatch.setattr(stacks.time, "sleep", lambda _seconds: None)
+
+    def sample(kind, calls, *, beyond=True, check="stack_gathering", seconds=201.0):
+        turns = {pid: itertools.cycle(rows) for pid, rows in calls.items()}
+        ticks = itertools.count()
+
+        def dump(pid):
+            found = next(turns[pid])
+            if isinstance(found, Exception):
+                raise found
+            return dumped(*found)
+
+        order = CheckOrder(check, seconds=seconds, ranks=tuple((pid - 100, pid) for pid in calls))
+        rows = stacks.measured(order, kind, beyond=beyond, dump=dump, now=lambda: next(ticks))
+        return {row.device: row for row in rows}
+
+    return sample
+
+
+def test_who_gathers_a_quarter_of_its_time_stands_out_from_its_neighbours(shares):
+    often = [JOINING, TRAINING, TRAINING, TRAINING]
+    rows = shares(stacks.GATHERING, {100: often, 101: [TRAINING], 102: [TRAINING]})
+    assert [(0.25,), (-0.125,), (-0.125,)] == [rows[f"rank {rank}"].samples for rank in range(3)]
+
+
+def test_of_few_stacks_nothing_is_said(shares):
+    often = [JOINING, TRAINING, TRAINING, TRAINING, TRAINING]
+    rows = shares(stacks.GATHERING, {100: often, 101: [TRAINING], 102: [TRAINING]}, seconds=31.0)
+    assert "30 stacks" in rows["rank 0"].missing
+    assert (-0.1,) == rows["rank 1"].samples
+
+
+def test_what_all_ranks_do_alike_is_no_excess(shares):
+    rows = shares(stacks.LOADING, {pid: [FETCHING, TRAINING] for pid in (100, 101, 102)})
+    assert [(0.0,)] * 3 == [row.samples for row in rows.values()]
+
+
+def test_saving_is_a_ranks_own_share(shares):
+    saving = "_save (serialization.py:900)", "save_checkpoint (train.py:80)"
+    rows = shares(
+        stacks.SAVING, {100: [saving], 101: [saving, TRAINING]}, beyond=False, check="stack_saving"
+    )
+    assert [(1.0,), (0.5,)] == [row.samples for row in rows.values()]
+
+
+def test_a_rank_that_nobody_may_look_into_is_not_measured(shares):
+    refused = subprocess.CalledProcessError(1, "py-spy")
+    rows = shares(stacks.GATHERING, {100: [TRAINING], 101: [refused]})
+    assert "py-spy" in rows["rank 1"].missing
+    assert "no other rank" in rows["rank 0"].missing
+
+
+def test_a_process_without_threads_has_a_main_thread_without_a_name():
+    text = "Process 41: python t.py\nThread 41 (idle)\n    forward (t.py:3)\n    <module> (t.py:9)"
+    assert ["forward t.py", "<module> t.py"] == stacks.main_thread(text)
+
+
+def test_where_no_rank_runs_there_is_nothing_to_measure():
+    (row,) = stacks.gathering(CheckOrder("stack_gathering"))
+    assert "no training process" in row.missing
