@@ -23,6 +23,7 @@ _NODE_LAUNCHERS = ("torchrun.", "deepspeed.")
 """Launchers that start all ranks of one node, and are one task of another launcher's."""
 
 _ASKED, _FAILED = "torchrun.asked", "torchrun.worker_failed"
+_RAY_PLACE = "ray.worker_place"
 _APART_SECONDS = 2.0
 """torchrun asks all processes of a node to end at once, and starts them again no sooner."""
 
@@ -133,14 +134,32 @@ class LaunchRecord:
 
     @property
     def restarted(self) -> set[tuple[str, int]]:
-        """Return the places of the processes whose ends torchrun answered by starting all anew."""
-        return {
+        """Return the places of ends after which a launcher started all processes anew."""
+        failed = {
             one.place
             for lives in self._lives().values()
             for life in lives[:-1]
             for one in life
             if one.report.form.name == _FAILED
         }
+        begun = self._begun_anew()
+        return failed | {
+            one.place for one in self.reports if one.report.line < begun.get(one.file, 0)
+        }
+
+    def _begun_anew(self) -> Mapping[str, int]:
+        """Return by file the line where Ray last lists other processes for the ranks it had."""
+        found: dict[str, int] = {}
+        pids: dict[tuple[str, int], int] = {}
+        for one in self.reports:
+            report = one.report
+            if report.form.name != _RAY_PLACE or report.pid is None:
+                continue
+            for rank in report.tasks:
+                if pids.setdefault((one.file, rank), report.pid) != report.pid:
+                    pids[one.file, rank] = report.pid
+                    found[one.file] = report.line
+        return found
 
     def _lives(self) -> Mapping[str, list[list[FiledReport]]]:
         """Return by file what torchrun wrote of each start of its processes.

@@ -1,6 +1,14 @@
-"""A job of two nodes that torchrun started again: what ended it is what came last."""
+"""A job that its launcher started again: what ended it is what came after the last start."""
 
-from tests.collector.artefacts.launches.launched_job import CRASH, TABLE, TRACEBACK, cause
+from tests.collector.artefacts.launches.launched_job import (
+    ACTOR,
+    CRASH,
+    PLACES,
+    TABLE,
+    TRACEBACK,
+    cause,
+    steps,
+)
 
 ASKED = (
     "W0513 {0} {1} torch/distributed/elastic/multiprocessing/api.py:1028] Sending process {2} "
@@ -54,3 +62,22 @@ def test_a_job_of_two_nodes_was_ended_by_what_came_after_its_restart(first):
     assert "exit code 1" in {one["observed"] for one in evidence if one["signal"] == "process.exit"}
     assert 4 == document["impact"]["ranks"]
     assert "2026-05-13T12:00:41" == document["opened_at"][:19]
+
+
+RAISED = "(TrainController pid=1) [Rank 1 Error Snippet]:\n"
+
+
+def test_a_job_that_ray_started_again_and_that_trained_on_is_no_crash(first):
+    """Ray Train 2.60 with FailureConfig(max_failures=1): a worker was killed once."""
+    died = "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR"
+    again = PLACES.replace("24834", "24911").replace("24857", "24912")
+    assert first(PLACES + steps(4) + RAISED + ACTOR.format(died) + again + steps(4)) is None
+
+
+def test_what_fails_once_more_is_the_end_of_a_job_that_ray_started_again(first):
+    died = "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR"
+    again = PLACES.replace("24834", "24911").replace("24857", "24912")
+    second = ACTOR.replace("24857", "24912").format(died)
+    log = PLACES + steps(4) + RAISED + ACTOR.format(died) + again + steps(4) + RAISED + second
+    fault, ranks, _ = cause(first(log))
+    assert (CRASH, [1]) == (fault, ranks)
