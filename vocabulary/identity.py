@@ -20,6 +20,9 @@ _USERS = ("RANKSCOPE_JOB_USER", "SLURM_JOB_USER")
 _GROUP, _GROUPS = "REPLICA_GROUP_ID", "NUM_REPLICA_GROUPS"
 """What torchft gives its replica groups: each is a torchrun of its own, with ranks from 0."""
 
+_NODES, _MOST_RESTARTS = "GROUP_WORLD_SIZE", "TORCHELASTIC_MAX_RESTARTS"
+"""Over how many nodes torchrun's ranks run, and how often each node's launcher may restart them."""
+
 _REQUEUE = 100
 """One requeue by the scheduler outweighs every restart torchrun makes inside it."""
 
@@ -77,6 +80,9 @@ def identify(
     Values that make no sense (a rank that is not a number) count as not given; nothing is raised.
     Replica groups of torchft are one world where the site has named their job: the ranks of group
     2, of four each, are 8 to 11. A group that is restarted is no new attempt of the others.
+
+    torchrun that may restart ranks on several nodes numbers no attempt: each launcher counts what
+    failed on its own node, so that the ranks of one world have several numbers.
     """
     launchers = _launchers()
     here = next((row for row in launchers if _first(environ, row.rank) is not None), None)
@@ -154,10 +160,17 @@ def _attempt(
     requeues = counts.pop("slurm")
     if not alone:
         counts = {"torchft": 0}
+    elif counts["torchrun"] is not None and _restarts_by_node(environ):
+        return None
     restarts = [count for count in counts.values() if count is not None]
     if requeues is None and not restarts:
         return None
     return (requeues or 0) * _REQUEUE + sum(restarts)
+
+
+def _restarts_by_node(environ: Mapping[str, str]) -> bool:
+    nodes, most = _whole(environ.get(_NODES)) or 1, _whole(environ.get(_MOST_RESTARTS)) or 0
+    return nodes > 1 and most > 0
 
 
 def _restarts(environ: Mapping[str, str], row: JobLauncher) -> int | None:

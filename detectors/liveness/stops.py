@@ -22,6 +22,10 @@ GRACE_SECONDS = 75.0
 POLLED_SECONDS = 1.5
 """Exits are seen by polling: within this time their order is not known."""
 
+ANEW_SECONDS = 1.0
+"""A process that takes another's place makes no step sooner. torchrun cuts the time of an end to
+whole seconds, so that steps of the same second came before it."""
+
 LAUNCHER_SECONDS = 10.0
 """What a launcher kills after it asked in vain to end comes later than this (torchrun: 30 s)."""
 
@@ -352,7 +356,7 @@ def _stepped_after(window: JobWindow, rank: int, event: Event) -> bool:
         return False
     ends = window.steps.at[row]
     newest = ends[np.isfinite(ends)]
-    return bool(len(newest)) and float(newest.max()) > event.at + 0.5
+    return bool(len(newest)) and float(newest.max()) > event.at + ANEW_SECONDS
 
 
 def _is_of_a_scheduler(window: JobWindow, event: Event, pattern: re.Pattern[str]) -> bool:

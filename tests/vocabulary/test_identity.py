@@ -87,6 +87,22 @@ def test_an_attempt_that_nobody_numbers_stays_open():
     assert identify({"RANKSCOPE_JOB_ATTEMPT": "second"}).attempt is None
 
 
+@pytest.mark.parametrize(
+    ("nodes", "most_restarts", "attempt"),
+    [("1", "3", 102), ("2", "0", 102), ("2", "3", None)],
+    ids=["one node", "no restarts", "restarts on two nodes"],
+)
+def test_restarts_that_each_node_counts_for_itself_number_no_attempt(nodes, most_restarts, attempt):
+    """With torch 2.13 one world had two numbers after a kill: 2 on its node, 1 elsewhere."""
+    environ, _expected = LAUNCHED["torchrun"]
+    found = identify(
+        environ
+        | {"GROUP_WORLD_SIZE": nodes, "TORCHELASTIC_MAX_RESTARTS": most_restarts}
+        | {"SLURM_JOB_ID": "4711", "SLURM_RESTART_COUNT": "1"}
+    )
+    assert attempt == found.attempt
+
+
 GROUP = {
     "RANKSCOPE_JOB_ID": "run-7",
     "REPLICA_GROUP_ID": "2",

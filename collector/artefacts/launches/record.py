@@ -3,7 +3,6 @@
 `settlement` says what it means; here stands who said what, in which order.
 """
 
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
@@ -22,6 +21,11 @@ _PROGRAMS = (_SHELL, "python.process_ended", "process.ended_by_signal")
 
 _NODE_LAUNCHERS = ("torchrun.", "deepspeed.")
 """Launchers that start all ranks of one node, and are one task of another launcher's."""
+
+_ASKED, _FAILED = "torchrun.asked", "torchrun.worker_failed"
+_RAY_PLACE = "ray.worker_place"
+_APART_SECONDS = 2.0
+"""torchrun asks all processes of a node to end at once, and starts them again no sooner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,26 +127,56 @@ class LaunchRecord:
         return max([self._torchrun(), *named, *(one.report.size for one in self.reports)])
 
     def _torchrun(self) -> int:
-        """Return how many processes torchrun started at least, by those that it saw or made end.
+        """Return how many processes torchrun started at least, by those that it saw or made end."""
+        most = sum(max(len(_pids(life)) for life in lives) for lives in self._lives().values())
+        seen = any(one.report.form.name == _FAILED for one in self.reports)
+        return most + (1 if most and not seen else 0)
 
-        A log may hold several starts: with a process that failed one is over.
-        """
-        most: Counter[str] = Counter()
-        pids: dict[str, set[int | None]] = {}
-        over: set[str] = set()
+    @property
+    def restarted(self) -> set[tuple[str, int]]:
+        """Return the places of ends after which a launcher started all processes anew."""
+        failed = {
+            one.place
+            for lives in self._lives().values()
+            for life in lives[:-1]
+            for one in life
+            if one.report.form.name == _FAILED
+        }
+        begun = self._begun_anew()
+        return failed | {
+            one.place for one in self.reports if one.report.line < begun.get(one.file, 0)
+        }
+
+    def _begun_anew(self) -> Mapping[str, int]:
+        """Return by file the line where Ray last lists other processes for the ranks it had."""
+        found: dict[str, int] = {}
+        pids: dict[tuple[str, int], int] = {}
         for one in self.reports:
-            asked = one.report.form.name == "torchrun.asked"
-            if not asked and one.report.form.name != "torchrun.worker_failed":
+            report = one.report
+            if report.form.name != _RAY_PLACE or report.pid is None:
                 continue
-            if asked and one.file in over:
-                over.remove(one.file)
-                pids[one.file] = set()
-            elif not asked:
-                over.add(one.file)
-            pids.setdefault(one.file, set()).add(one.report.pid)
-            most[one.file] = max(most[one.file], len(pids[one.file]))
-        seen = any(one.report.form.name == "torchrun.worker_failed" for one in self.reports)
-        return most.total() + (1 if most and not seen else 0)
+            for rank in report.tasks:
+                if pids.setdefault((one.file, rank), report.pid) != report.pid:
+                    pids[one.file, rank] = report.pid
+                    found[one.file] = report.line
+        return found
+
+    def _lives(self) -> Mapping[str, list[list[FiledReport]]]:
+        """Return by file what torchrun wrote of each start of its processes.
+
+        A life is over with a process that failed. Where all were started anew since one of another
+        node had failed, the launcher only says whom it asked to end, all in one moment.
+        """
+        found: dict[str, list[list[FiledReport]]] = {}
+        for one in self.reports:
+            asked = one.report.form.name == _ASKED
+            if not asked and one.report.form.name != _FAILED:
+                continue
+            lives = found.setdefault(one.file, [])
+            if not lives or (asked and _begins_anew(lives[-1], one)):
+                lives.append([])
+            lives[-1].append(one)
+        return found
 
     @property
     def places(self) -> Mapping[int, tuple[str, int | None]]:
@@ -213,3 +247,16 @@ class LaunchRecord:
 
     def _telling(self) -> Iterator[FiledReport]:
         return (one for one in self.reports if one.report.form.kind != "place")
+
+
+def _begins_anew(life: list[FiledReport], asked: FiledReport) -> bool:
+    """Tell whether a process that is asked to end is of another start than those before it."""
+    last, at = life[-1].report, asked.report.at
+    if last.form.name == _FAILED:
+        return True
+    later = at is not None and last.at is not None and at - last.at > _APART_SECONDS
+    return later and asked.report.pid not in _pids(life)
+
+
+def _pids(life: Iterable[FiledReport]) -> set[int | None]:
+    return {one.report.pid for one in life}

@@ -1,6 +1,7 @@
 """Which rank, host or wish ended a job, by what launchers said and by what its logs show.
 
-What came after the first end is nobody's wish, and who ended by a wish is no culprit.
+What came after the first end is nobody's wish, and who ended by a wish is no culprit. An end after
+which torchrun started all processes of its node again was not the job's.
 """
 
 from . import culprits, exits, host_ends, unnamed_ends, wishes
@@ -12,7 +13,11 @@ from .verdicts import LaunchVerdict
 
 def settle(record: LaunchRecord, known: KnownRanks, newest: float) -> LaunchVerdict:
     """Return what launchers' reports mean; `newest`: when lines without any time were written."""
-    ends = record.of_kind("exit", "oom", "raised", "verdict", "node")
+    restarted = record.restarted
+    ends = [
+        one for one in record.of_kind("exit", "oom", "raised", "verdict", "node")
+        if one.place not in restarted
+    ]  # fmt: skip
     places = LaunchPlaces(record, known, ends, newest)
     verdict = LaunchVerdict(places)
     wish = wishes.find(record, known, ends)

@@ -15,13 +15,16 @@ def add(files: Mapping[str, Path], gathered: LogContents, found: ArtefactContent
     """Add the exceptions of the last attempt; those before it are quoted only.
 
     torchrun counts the workers of its own node: where several left files, no file names its rank.
+    It counts its own restarts, too, and they differ: the last attempt of each is the job's.
     """
     places = {name: _place(name) for name in files}
     if len({root for root, _, _ in places.values()}) > 1:
         places = {name: (root, attempt, None) for name, (root, attempt, _) in places.items()}
-    last = max((attempt for _, attempt, _ in places.values()), default=0)
+    last: dict[str, int] = {}
+    for root, attempt, _ in places.values():
+        last[root] = max(attempt, last.get(root, 0))
     for name, path in files.items():
-        _, attempt, rank = places[name]
+        root, attempt, rank = places[name]
         try:
             with path.open("rb") as opened:
                 error = error_files.read(opened.read(error_files.LONGEST))
@@ -33,10 +36,10 @@ def add(files: Mapping[str, Path], gathered: LogContents, found: ArtefactContent
             found.unread[name] = "a worker's error file without an error of its own"
             continue
         found.read[name] = "the exception of a worker, as torchrun keeps it"
-        role = str(event.attributes["role"]) if attempt == last else "confirmation"
+        role = str(event.attributes["role"]) if attempt == last[root] else "confirmation"
         signature = str(event.attributes["signature"])
         found.quotes.append(LogQuote(name, 1, error.at or None, rank, signature, role, error.text))
-        if attempt < last:
+        if attempt < last[root]:
             continue
         gathered.has_log(rank)
         event = gathered.hang.learn(event, rank, error.at or None)

@@ -8,6 +8,8 @@ from rankscope.collector.artefacts.launches.record import LaunchFile, LaunchReco
 from rankscope.collector.artefacts.walk import blocks
 
 ASKED = "Sending process {} closing signal SIGTERM\n"
+WRITTEN = 1778673600.0
+"""When the logs were, in seconds since the epoch: their times have no year."""
 FAILED = "failed (exitcode: 1) local_rank: {} (pid: {}) of binary: python\n"
 
 
@@ -20,7 +22,7 @@ def size(tmp_path):
         for number, text in enumerate(logs):
             path = tmp_path / f"{number}.log"
             path.write_text(text)
-            launched = LaunchFile(path.name, record.reports, UTC, None)
+            launched = LaunchFile(path.name, record.reports, UTC, WRITTEN)
             with path.open("rb") as opened:
                 for block in blocks.blocks(opened):
                     launched.learn(block)
@@ -39,6 +41,18 @@ def test_a_second_start_of_the_same_ranks_does_not_make_them_more(size):
     first = ASKED.format(11) + ASKED.format(12) + FAILED.format(0, 10)
     second = ASKED.format(21) + FAILED.format(1, 20)
     assert 3 == size(first + second)
+
+
+def test_a_start_that_another_node_ended_does_not_make_them_more(size):
+    """Its launcher (torchrun of torch 2.13) asks its processes to end, and none of them failed."""
+    first = "".join(
+        f"W0513 12:00:00.{pid}000 7 api.py:9] {ASKED.format(pid)}" for pid in (101, 102)
+    )
+    second = "".join(
+        f"W0513 12:00:09.{pid}000 7 api.py:9] {ASKED.format(pid)}" for pid in (201, 202)
+    )
+    assert 3 == size(first + second)
+    assert 5 == size(first + "".join(map(ASKED.format, (201, 202)))), "no time parts them"
 
 
 def test_the_processes_of_two_nodes_are_added(size):

@@ -191,6 +191,18 @@ def test_error_files_of_two_nodes_name_no_ranks_for_torchrun_counts_its_own_work
     assert "ValueError: batch 7" in diagnosis.document()["summary"]
 
 
+def test_the_last_attempts_of_two_nodes_have_numbers_of_their_own(explain, tmp_path):
+    """With torch 2.13 torchrun counts no restart that another node's failure made."""
+    for place, text in (
+        ("node-a/run/attempt_0/0", "ValueError: batch 7"),
+        ("node-b/run/attempt_0/0", "KeyError: 'of the attempt before'"),
+        ("node-b/run/attempt_1/0", "DistBackendError: NCCL x"),
+    ):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "error.json").write_text(error(text, 1778673600))
+    assert "ValueError: batch 7" in explain(tmp_path).document()["summary"]
+
+
 def test_an_error_file_that_cannot_be_read_as_json_is_left_out_with_the_reason(explain, tmp_path):
     texts = {"0": error("ValueError: bad batch 7", 1778673600), "1": '{"message": {"message": "a'}
     texts["2"] = '{"message": {"message": ' + "[" * 100_000

@@ -207,6 +207,15 @@ def test_an_exit_that_steps_of_the_rank_follow_is_over(evaluated, exited):
     assert [] == evaluated(exited(1, 30.0, exit_code=1))
 
 
+@pytest.mark.parametrize(("before", "over"), [(0.9, False), (1.1, True)])
+def test_an_exit_is_not_over_by_steps_of_the_second_to_which_it_is_cut(
+    evaluated, exited, steady, before, over
+):
+    """With torch 2.13 torchrun writes the time of an exception in whole seconds."""
+    last = float(sketch(steady()).steps.at.max()) - START
+    assert over == (not evaluated(exited(1, last - before, exit_code=1)))
+
+
 def test_what_the_node_reported_before_the_attempt_started_is_an_earlier_tenant_s(steady, event):
     kill = event("host.oom_kill", -600, job=None, pid=77)
     window = sketch(steady(), events=(kill,), attempt_started_at=START - 10)
