@@ -12,6 +12,7 @@ import numpy as np
 
 from ...detectors import catalogue
 from ...detectors.contract import Detector
+from ...detectors.hardware.occupied_devices import OccupiedDevicesDetector
 from ...detectors.liveness.logged_faults import LoggedFaultsDetector
 from ...detectors.memory.logged_growth import LoggedGrowthDetector
 from ...detectors.numbers.logged_divergence import LoggedDivergenceDetector
@@ -217,6 +218,8 @@ def _detectors(
             ends += [
                 NeverFellDetector(over=found.until), RisingLossDetector(over=found.until),
             ]  # fmt: skip
+    if found.shown is not None:
+        ends.append(OccupiedDevicesDetector(over=found.shown))
     if over is not None:
         ends.append(LoggedFaultsDetector(over=over))
     return DetectorSelection((*selected.detectors, *ends), selected.rules)
