@@ -16,6 +16,7 @@ from ...detectors.hardware.occupied_devices import OccupiedDevicesDetector
 from ...detectors.liveness.logged_faults import LoggedFaultsDetector
 from ...detectors.memory.logged_growth import LoggedGrowthDetector
 from ...detectors.numbers.logged_divergence import LoggedDivergenceDetector
+from ...detectors.numbers.loss_clip import LossClipDetector
 from ...detectors.numbers.never_fell import NeverFellDetector
 from ...detectors.numbers.rising import RisingLossDetector
 from ...detectors.selection import DetectorSelection, SelectionRule
@@ -217,6 +218,7 @@ def _detectors(
         if not found.telling:
             ends += [
                 NeverFellDetector(over=found.until), RisingLossDetector(over=found.until),
+                LossClipDetector(over=found.until),
             ]  # fmt: skip
     if found.shown is not None:
         ends.append(OccupiedDevicesDetector(over=found.shown))
