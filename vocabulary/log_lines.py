@@ -50,5 +50,8 @@ OF_COLUMNS = frozenset({DEVICE_GROWS, HOST_GROWS, SAVES_LONG, DATA_WAITS, LOSSES
 BUSY_WAITING = "devices.busy_waiting"
 """Stands for a table in which all devices of a host are busy at little power."""
 
+MEMORY_LEFT = "devices.memory_left"
+"""Stands for a table in which a device holds memory that no process listed in it has."""
+
 STACK = "stack."
 """Begins the signatures of stacks that somebody took; behind it stands where the process stood."""

@@ -12,9 +12,11 @@ import numpy as np
 
 from ...detectors import catalogue
 from ...detectors.contract import Detector
+from ...detectors.hardware.occupied_devices import OccupiedDevicesDetector
 from ...detectors.liveness.logged_faults import LoggedFaultsDetector
 from ...detectors.memory.logged_growth import LoggedGrowthDetector
 from ...detectors.numbers.logged_divergence import LoggedDivergenceDetector
+from ...detectors.numbers.loss_clip import LossClipDetector
 from ...detectors.numbers.never_fell import NeverFellDetector
 from ...detectors.numbers.rising import RisingLossDetector
 from ...detectors.selection import DetectorSelection, SelectionRule
@@ -216,7 +218,10 @@ def _detectors(
         if not found.telling:
             ends += [
                 NeverFellDetector(over=found.until), RisingLossDetector(over=found.until),
+                LossClipDetector(over=found.until),
             ]  # fmt: skip
+    if found.shown is not None:
+        ends.append(OccupiedDevicesDetector(over=found.shown))
     if over is not None:
         ends.append(LoggedFaultsDetector(over=over))
     return DetectorSelection((*selected.detectors, *ends), selected.rules)

@@ -17,6 +17,7 @@ from .files import inputs
 from .found import ArtefactContents
 from .logs import (
     error_files,
+    event_files,
     gathering,
     held_memory,
     last_words,
@@ -31,7 +32,9 @@ from .logs import (
 )
 
 _HEAD = 4096
-_KINDS = ("dump", "page", "stacks", "ras", "inspector", "exporter", "error", "check", "log")
+_KINDS = (
+    "dump", "page", "stacks", "ras", "inspector", "exporter", "error", "check", "events", "log",
+)  # fmt: skip
 _SERIES = re.compile(rb"^[a-zA-Z_:][a-zA-Z0-9_:]*\{[^\n]*=\"[^\n]*\} [-+0-9.eE]+\s*$", re.MULTILINE)
 """A series of an exporter's page with labels, as hardly a line of a log looks."""
 
@@ -85,6 +88,8 @@ def _read(
     written = {**of_kind["log"], **of_kind["ras"]}
     lines = gathering.gather(written, dumps.groups, found, empty=empty, zone=zone, known=dumps.last)
     error_files.add(of_kind["error"], lines, found)
+    if of_kind["events"]:
+        event_files.add(of_kind["events"], lines, found)
     recorders.add(dumps, lines.endings, resource, found)
     answers = ras.read(
         of_kind["ras"],
@@ -160,6 +165,8 @@ def _kind(head: bytes) -> str:
         return "page"
     if server_format.is_stacks(head):
         return "stacks"
+    if event_files.is_events(head):
+        return "events"
     if _is_page(head):
         return "exporter"
     return "log" if gathering.is_text(head) else "no log, dump or answer that is known"

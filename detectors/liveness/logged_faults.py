@@ -7,7 +7,7 @@ import numpy as np
 from ...vocabulary import device_faults
 from ...vocabulary.entities import Entity, host
 from ...vocabulary.findings import Finding
-from ...vocabulary.log_lines import BUSY_WAITING, LAST_WORDS, OPEN_END
+from ...vocabulary.log_lines import BUSY_WAITING, LAST_WORDS, MEMORY_LEFT, OPEN_END
 from ...vocabulary.ranks import RankSet
 from ...vocabulary.samples import Event
 from .. import compute_time
@@ -33,7 +33,9 @@ _ENDED = {
 }
 """What lines that name no rank say of a job, by what they say has ended."""
 
-_NO_CAUSES = frozenset({"nccl.ras_unequal_now", BUSY_WAITING, LAST_WORDS, OPEN_END})
+_NO_CAUSES = frozenset({
+    "nccl.ras_unequal_now", BUSY_WAITING, LAST_WORDS, MEMORY_LEFT, OPEN_END,
+})  # fmt: skip
 """Signatures of what a job at work shows for a moment too, and of words that nobody knows."""
 
 

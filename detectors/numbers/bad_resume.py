@@ -33,6 +33,9 @@ LATE, PAUSE = 16, 5.0
 """Among so many first points some may still be of the processes before: a pause of so many usual
 steps is the restart."""
 
+BEGINS = 5
+"""Steps, or reports of many, from which on a training goes on and does not begin."""
+
 PASSING = 0.5
 """A rise that has fallen to this share of itself within the first points passes by itself."""
 
@@ -50,9 +53,10 @@ class BadResumeDetector(Detector):
     the standard error of both medians. What a noisy loss leaves open in the first points, sixteen
     of them decide, three quarters of which have to be. A rise that halves within fewer points is a
     spike that passes: then all of them are waited for. Where fewer than five points are before it,
-    each of the first ones has to be a fifth above their median, and by twice what they lie apart.
-    The plane has to be the same: a loss of another scope has another noise, and perhaps another
-    unit. Below `severe` nobody is paged.
+    each of the first ones has to be a fifth above their median, and by twice what they lie apart;
+    where too few to compare with are, those of the steps that are repeated say where the loss
+    stood: they are of the same weights and data. The plane has to be the same: a loss of another
+    scope has another noise, and perhaps another unit. Below `severe` nobody is paged.
 
     Parameters
     ----------
@@ -122,6 +126,8 @@ class BadResumeDetector(Detector):
         if len(now) < 2:
             return []
         before = earlier.until(int(now.index[0])).last(BEFORE)
+        if len(before) < self.fewest:
+            before = _repeated(earlier, now)
         if len(before) < self.fewest:
             return []
         for points in (self.points, max(self.points, LINE)):
@@ -218,6 +224,17 @@ def _same_steps(earlier: JobCurve, index: Ints) -> float:
     if not known.any():
         return -math.inf
     return medians.middle(np.interp(index[known], earlier.index, earlier.value))
+
+
+def _repeated(earlier: JobCurve, now: JobCurve) -> JobCurve:
+    """Return the first points that the steps had before which are made again.
+
+    None of the first ones of a training: those are of weights that were drawn anew.
+    """
+    if now.index[0] <= BEGINS * max(medians.middle(np.diff(now.index)), 1):
+        return curves.NOTHING
+    first, last = np.searchsorted(earlier.index, (now.index[0], now.index[-1] + 1))
+    return earlier.cut(int(first), min(int(last), int(first) + BEFORE))
 
 
 def _resumed(now: JobCurve) -> int:

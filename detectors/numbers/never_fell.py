@@ -17,11 +17,15 @@ FEWEST = 20
 """Points of a loss that say that it does not fall."""
 
 BEGINS = 5
-"""The first of them is one of so many first steps or epochs: where a log begins later, a loss may
-have fallen already."""
+"""The first of them is one of so many first steps or epochs, or reports: where a log begins later,
+a loss may have fallen already."""
 
 SPREAD = 0.01
 """Share of the loss within which nine of ten points lie."""
+
+LATE, LATE_SPREAD = 4.0, 0.05
+"""Where a log begins later: how many times as many steps its last point has as its first, and the
+share within which nine of ten points lie. A loss falls about evenly in the logarithm of steps."""
 
 SAME, DIGITS = 10, 4
 """So many points of one number with so many digits: the loss of a batch of data is no other's."""
@@ -30,6 +34,7 @@ SAME, DIGITS = 10, 4
 class NeverFellDetector(EndedJobDetector):
     """Find a loss that stays at its first value from the start to the end of a log.
 
+    Or, in a log that begins later, over four times as many steps as were made until then.
     Wherever a log begins, one that is the same number at every point, or has become so for as long
     as it was none, is computed from no data, or by a model whose output has died. A loss of exactly
     0 is none of these: methods that learn from their own samples begin with it. Of two networks
@@ -67,11 +72,14 @@ class NeverFellDetector(EndedJobDetector):
             return [self._said(window, said[0])]
         loss = window.baselines.loss.curve
         begin = 0 if _flat(loss) else _same(loss)
+        late = begin is None and _late(loss)
+        begin = 0 if late else begin
         if begin is None:
             return []
         usual = medians.middle(loss.value[begin:])
         first, last = int(loss.index[begin]), int(loss.index[-1])
         how = "never fell" if begin == 0 else "is the same at each"
+        how = "does not fall" if late else how
         return [
             report(
                 window,
@@ -106,13 +114,31 @@ class NeverFellDetector(EndedJobDetector):
 
 def _flat(loss: curves.JobCurve) -> bool:
     """Tell whether a curve that begins with its training stays where it began."""
-    if len(loss) < FEWEST or int(loss.index[0]) > BEGINS:
+    if len(loss) < FEWEST or not _begins(loss):
         return False
+    return _level(loss, SPREAD)
+
+
+def _late(loss: curves.JobCurve) -> bool:
+    """Tell whether a curve that begins later stays where it is over most of its training."""
+    if len(loss) < FEWEST or loss.index[-1] < LATE * max(int(loss.index[0]), 1):
+        return False
+    return _level(loss, LATE_SPREAD)
+
+
+def _begins(loss: curves.JobCurve) -> bool:
+    """Tell whether a curve begins with its training, counted in steps or in reports of many."""
+    first, every = int(loss.index[0]), medians.middle(np.diff(loss.index[:FEWEST]))
+    return first <= BEGINS * max(every, 1)
+
+
+def _level(loss: curves.JobCurve, spread: float) -> bool:
+    """Tell whether a curve ends where it began, and nine of ten points lie within a share of it."""
     usual = medians.middle(loss.value)
     low, high = np.quantile(loss.value, [0.05, 0.95])
     parts = np.array_split(loss.value, 4)
     fell = medians.middle(parts[0]) - medians.middle(parts[-1])
-    return usual > 0 and high - low <= SPREAD * usual and fell <= SPREAD / 2 * usual
+    return usual > 0 and high - low <= spread * usual and fell <= SPREAD / 2 * usual
 
 
 def _same(loss: curves.JobCurve) -> int | None:

@@ -27,6 +27,12 @@ EVEN, FLAT = 8, 0.01
 share of it within which they lie: a model that had begun to learn, and gives one answer since.
 """
 
+GUESS, LEFT, STILL = 2, 1.5, 0.001
+"""Of fewer points at the end: so many, by how much all of them are above every one of three before,
+and the share within which they lie, a tenth of what those before spread over. A loss that moves no
+more is that of a model which gives one answer; a spike is never twice as high.
+"""
+
 ALONE, ORDER = 4, 10.0
 """Points that one last point is compared with, and its factor above the highest of them."""
 
@@ -69,12 +75,13 @@ class RisingLossDetector(EndedJobDetector):
         """Return at most one finding, on the job."""
         loss = window.baselines.loss.curve
         values = loss.value
-        if not BEFORE + LAST <= len(values) <= MOST:
+        if not LAST + GUESS <= len(values) <= MOST:
             return []
         climbs = _climbing(values)
         first = _left(values) if climbs is None else climbs
         first = _jumped(values) if first is None else first
         first = _collapsed(values) if first is None else first
+        first = _guesses(values) if first is None else first
         if first is None:
             return []
         last = len(values) - 1
@@ -124,6 +131,8 @@ def _jumped(values: Floats) -> int | None:
     Values that fall to zero or change their sign have no level.
     """
     usual = values[-1 - ALONE : -1]
+    if len(values) < BEFORE + LAST:
+        return None
     if usual.min() > 0 and usual.max() <= SPAN * usual.min() and values[-1] > ORDER * usual.max():
         return len(values) - 2
     for first in range(FIRST, len(values) - STAYS + 1):
@@ -151,3 +160,15 @@ def _collapsed(values: Floats) -> int | None:
     first = int(np.argmin(before))
     fell, above = first > 0, level.min() > before.max()
     return first if fell and above and usual >= (1 + LEAST) * before[first] else None
+
+
+def _guesses(values: Floats) -> int | None:
+    """Return the last place before points that moved no more, far above all others; else None."""
+    usual = values[-1]
+    apart = np.flatnonzero(np.abs(values - usual) > STILL * abs(usual))
+    begin = int(apart[-1]) + 1 if len(apart) else 0
+    before, level = values[:begin], values[begin:]
+    if len(before) < LAST or len(level) < GUESS or not before.min() > 0:
+        return None
+    moved = np.ptp(before) > 10 * STILL * medians.middle(before)
+    return begin - 1 if moved and level.min() > LEFT * before.max() else None

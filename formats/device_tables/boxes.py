@@ -44,9 +44,11 @@ _MOST_FAILED = 3
 """So many cells of a device that answers nothing say so; of one whose fan has no sensor a cell or
 two do."""
 _PROCESS = re.compile(
-    r"\|\s+(\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(\d{1,9})\s+(?:[CGM+]{1,4}\s+)?(\S.*?)\s+"
+    r"\|\s+(\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(\d{1,9})\s+"
+    r"(?!G\s)(?:[CGM+]{1,4}\s+)?(\S.*?)\s+"
     r"(?:(\d+)\s*M[Ii][Bb]|N/A)\s*\|"
 )
+"""A process that computes: what only draws, of type G, is part of no job."""
 _ASCEND_PROCESS = re.compile(
     r"\|\s*(\d{1,3})\s+(\d{1,3})\s*\|\s*(\d{1,9})\s*\|\s*(\S.*?)\s*\|\s*(\d+)\s*\|"
 )

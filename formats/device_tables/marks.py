@@ -6,7 +6,7 @@ MARKS = (
     b"NVSMI LOG=",
     b"utilization.gpu", b"temperature.gpu", b"pci.bus_id", b"memory.used [", b"power.draw",
     b"ecc.errors.", b"pcie.link.", b"remapped_rows.", b"_reasons.", b"utilization.aip",
-    b"# gpu ", b"PwrCap", b"GFX%",
+    b"# gpu ", b"used_gpu_memory", b"used_memory [", b"  C/G ", b"PwrCap", b"GFX%",
     b"(UUID: GPU-",
     b"'C, ", "\u00b0C, ".encode(),
     b" Use% Mounted on", b"buff/cache", b"Physical state: ", b"hca_id:",

@@ -8,12 +8,13 @@ from .columns import ColumnTableReader
 from .gpustat import GpustatReader
 from .hosts import DiskTableReader, MemoryTableReader, PortTableReader
 from .links import LinkTableReader
+from .process_rows import ProcessRowReader
 from .sections import SectionTableReader
 from .tables import DeviceTable, HostTable
 
 _READERS = (
     BoxTableReader, SectionTableReader, LinkTableReader, GpustatReader, DiskTableReader,
-    MemoryTableReader, PortTableReader, ColumnTableReader,
+    MemoryTableReader, PortTableReader, ProcessRowReader, ColumnTableReader,
 )  # fmt: skip
 _Reader = (
     BoxTableReader
@@ -23,6 +24,7 @@ _Reader = (
     | DiskTableReader
     | MemoryTableReader
     | PortTableReader
+    | ProcessRowReader
     | ColumnTableReader
 )
 _ABOVE = 8

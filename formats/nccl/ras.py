@@ -104,7 +104,7 @@ def _json(lines: list[str], began: int) -> RasStatus | None:
     """Return the answer that lines hold, None where they hold something else."""
     if not _is_json(lines[:8]):
         return None
-    loaded = json_text.value("".join(lines))
+    loaded = json_text.value(ras_json.mended("".join(lines)))
     if loaded is None:
         return None
     found = ras_json.of_fields(loaded)

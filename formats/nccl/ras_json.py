@@ -1,6 +1,11 @@
-"""Answers of RAS as JSON, from NCCL 2.28.7 on: every rank of every communicator."""
+"""Answers of RAS as JSON, from NCCL 2.28.7 on: every rank of every communicator.
+
+Of a rank that is missing NCCL 2.28.9 leaves out the comma before its `status`, which no reader of
+JSON takes.
+"""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,14 +21,20 @@ _RESULTS: Mapping[int, str] = {
     6: "remote process error",
 }
 """ncclResult_t, as RAS writes it into init_state and async_error; 0 is success, 7 in progress."""
+_NO_COMMA = re.compile(r"(\d)([ \t\r]{0,99}\n[ \t]{0,99}\"status\"[ \t]{0,9}:)")
 
 
 def answer(text: str) -> RasStatus:
     """Return what an answer says. Raises RasError."""
     try:
-        return of_fields(json.loads(text))
+        return of_fields(json.loads(mended(text)))
     except (ValueError, RecursionError) as error:
         raise RasError(f"no JSON: {error}") from error
+
+
+def mended(text: str) -> str:
+    """Return an answer with the commas that NCCL leaves out."""
+    return _NO_COMMA.sub(r"\1,\2", text)
 
 
 def of_fields(loaded: object) -> RasStatus:

@@ -8,6 +8,6 @@ In: bytes of event files. Out: samples of training. Imports: vocabulary; trainin
 """
 
 from .parser import EventParser
-from .records import MARK
+from .records import MARK, is_events
 
-__all__ = ["MARK", "EventParser"]
+__all__ = ["MARK", "EventParser", "is_events"]

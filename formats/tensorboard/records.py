@@ -24,6 +24,17 @@ def _table() -> tuple[int, ...]:
 _ROWS = _table()
 
 
+def is_events(head: bytes) -> bool:
+    """Tell whether a file that begins so holds records of events: its first one names their form.
+
+    Data to train with are records too.
+    """
+    if len(head) < _HEAD.size or b"brain.Event:" not in head[:_FIRST]:
+        return False
+    length, check = _HEAD.unpack_from(head)
+    return bool(length < _FIRST and masked(head[:8]) == check)
+
+
 def masked(data: bytes) -> int:
     """Return the masked checksum of some bytes; about 0.1 us a byte."""
     crc = 0xFFFFFFFF
@@ -40,6 +51,8 @@ LARGEST = 16 << 10
 """Bytes of a record that is looked at: an event with a scalar has a hundred."""
 _HEAD = struct.Struct("<QI")
 _TAIL = struct.Struct("<I")
+_FIRST = 256
+"""Bytes within which the first event names its form."""
 _BEYOND = 1 << 32
 """No record is as long; in a search, four zero bytes are where a length ends."""
 

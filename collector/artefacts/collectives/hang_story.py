@@ -51,7 +51,7 @@ class HangStory:
         """Return the ranks whose logs say nothing of the wait, of the groups that waited."""
         if self.late:
             return self.late - self.crashed.keys()
-        reported = {rank for _, ranks in self.hung for rank in ranks}
+        reported = {rank for _, ranks in self.hung for rank in ranks} - self._behind()
         silent = self.present - self.waited - self.crashed.keys() - reported
         waiting = [
             group
@@ -60,6 +60,21 @@ class HangStory:
         ]
         involved = {rank for group in waiting for rank in group.ranks}
         return silent & involved if involved else silent
+
+    def _behind(self) -> set[int]:
+        """Return who waits in nothing, and launched less in another group than one that waits did.
+
+        A program launches in one order on all ranks: who is behind in one group is so in all.
+        """
+        found: set[int] = set()
+        for _, ranks in self.hung:
+            if any(one.seq is not None for one in ranks.values()):
+                continue
+            ahead = max(
+                (one.enqueued or 0 for rank, one in ranks.items() if rank in self.waited), default=0
+            )
+            found |= {rank for rank, one in ranks.items() if (one.enqueued or 0) < ahead}
+        return found - self.waited
 
     @property
     def ranks(self) -> frozenset[int]:

@@ -201,7 +201,8 @@ class CollectiveHang:
     def _covered(self, lines: frozenset[int], size: int) -> frozenset[int]:
         """Return ranks that wrote no line into a log which holds all lines of their neighbours.
 
-        They said nothing; one that has no log at all may have said anything.
+        They said nothing; one that has no log at all may have said anything. Of two ranks that are
+        no neighbours nothing says that the log is of those between them too.
         """
         joint = [ranks for ranks in self.files.values() if len(ranks) > 1]
         most = max((len(ranks) for ranks in joint), default=0)
@@ -211,6 +212,6 @@ class CollectiveHang:
             whole = set(range(max(size, max(lines) + 1))) - lines
             if len(joint) == 1 and len(whole) <= max(1, len(lines) // 3):
                 inside = whole
-            if len(inside) <= max(1, most // 3):
+            if len(inside) <= most // 3:
                 found |= inside
         return frozenset(found)

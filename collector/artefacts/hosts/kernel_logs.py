@@ -11,6 +11,7 @@ from ....vocabulary.entities import UNNAMED_HOST
 from ....vocabulary.samples import Event, Scalar
 from ..found import ArtefactContents, LogQuote
 from ..job.span import JobSpan, lasting
+from ..job.whereabouts import RankWhereabouts
 from ..walk.telling_lines import TellingLines
 from . import host_names, kernel_events
 from .victims import LineVictims
@@ -39,6 +40,7 @@ class KernelFault:
     """What a line reports. at: s since the epoch, None where the log has times since boot alone.
 
     latest: when it was at the latest, where that is known; booted: how long the host had run, s.
+    address: of the device on its bus where the event names it otherwise, "" nothing says it.
     """
 
     event: Event
@@ -48,6 +50,14 @@ class KernelFault:
     at: float | None
     latest: float | None
     booted: float | None = None
+    address: str = ""
+
+    def called(self, processes: Mapping[int, RankWhereabouts]) -> Event:
+        """Return the event with its device called as ranks call theirs, which is by address."""
+        if not self.address or not any(one.hw_id for one in processes.values()):
+            return self.event
+        named = {**self.event.attributes, "hw.id": f"pci:{self.address}"}
+        return replace(self.event, attributes=named)
 
     def quote(self, rank: int | None, role: str = "", why: str = "") -> LogQuote:
         """Return the line as a report shows it; `why`: for what it is background."""
@@ -89,7 +99,8 @@ class KernelContents:
         for fault in self.faults:
             host = self.host_of(fault.host, fault.file, hosts)
             own = replace(fault.event.resource, host=host)
-            event = replace(fault.event, at=fault.at or fault.latest or 0.0, resource=own)
+            event = fault.called(victims.processes)
+            event = replace(event, at=fault.at or fault.latest or 0.0, resource=own)
             why = _apart(fault, span, newest) or victims.strange(event)
             rank = None if why else victims.of(event)
             found.quotes.append(fault.quote(rank, "background" if why else "", why))
@@ -174,6 +185,7 @@ def _read(
                 at if sure else None,
                 latest,
                 booted[line.number],
+                report.pci if isinstance(report, DeviceFault) and report.uuid else "",
             )
         )
     contents.faults += rebooted

@@ -20,13 +20,18 @@ LONG, LEAST_SECONDS = 5.0, 300.0
 """One that took so many times as long as the others, and so much longer, is told."""
 
 SLOW, FEWEST = 2.0, 5
-"""So many in a row that took so many times as long as the others are told."""
+"""So many in a row that took so many times as long as the others are told, unless they are the
+first ones: what began slowly and is quick since has filled a cache."""
 
 RISING = 0.8
 """Share of rows that take longer than the one before, where they take longer and longer."""
 
 CLIMB, RISES, KEPT = 1.5, 5, 0.9
 """By so much rows climb, each of so many above the one before; those behind take so much of it."""
+
+APART = 1.25
+"""Rows at the end that take CLIMB times as long as the first third: each of them so many times as
+long as the longest of that third, which nothing but the time between them tells apart."""
 
 _FIRST = 1
 """The first one compiles, or fills a cache."""
@@ -70,7 +75,8 @@ def judged(rows: Sequence[PacedRow]) -> SlowRows | None:
     if len(rows) < FEWEST:
         return None
     quick = every[0].seconds < rows[0].seconds
-    return _run(rows) or _single(rows) or _growing(rows) or _climb(every if quick else rows)
+    climb = _climb(every if quick else rows)
+    return _run(rows) or _single(rows) or _growing(rows) or climb or _slower(rows)
 
 
 def _run(rows: Sequence[PacedRow]) -> SlowRows | None:
@@ -85,6 +91,8 @@ def _run(rows: Sequence[PacedRow]) -> SlowRows | None:
         elif not slow and begin is not None:
             best, begin = max(best, (begin, place), key=lambda run: run[1] - run[0]), None
     first, end = best
+    if first == 0 and end < len(rows):
+        return None
     others = [row.seconds for row in (*rows[:first], *rows[end:])]
     if end - first < FEWEST or len(others) < FEWEST:
         return None
@@ -128,6 +136,23 @@ def _climb(rows: Sequence[PacedRow]) -> SlowRows | None:
             text = f"each takes {top / low:.1f} times as long from {row.count:g} on"
             return SlowRows(row, f"{text} as at {rows[begin].count:g}")
     return None
+
+
+def _slower(rows: Sequence[PacedRow]) -> SlowRows | None:
+    """Return the last rows of a log that took longer from part to part, by whatever steps."""
+    third = len(rows) // 3
+    if third < FEWEST:
+        return None
+    first, middle, last = rows[:third], rows[third:-third], rows[-third:]
+    low, between, top = (
+        paced.middle(row.seconds for row in part) for part in (first, middle, last)
+    )
+    longest = max(row.seconds for row in first)
+    apart = all(row.seconds >= APART * longest for row in last)
+    if not apart or top < CLIMB * low or not low <= between <= top:
+        return None
+    text = f"each takes {top / low:.1f} times as long at the end as at first"
+    return SlowRows(last[0], text)
 
 
 def _single(rows: Sequence[PacedRow]) -> SlowRows | None:

@@ -95,6 +95,43 @@ def test_it_is_said_for_as_long_as_the_loss_has_not_recovered(resumed, losses):
     assert not resumed(250, recovered)
 
 
+@pytest.fixture
+def repeated(reported):
+    """Return a function that makes steps again, with other losses."""
+
+    def run(before, loss, *, first=700):
+        held, attempt = JobBaselines(), JobBaselines()
+        attempt.record(reported(np.asarray(before), first=first).features)
+        held.follow(attempt)
+        window = reported(np.asarray(loss), first=first, gaps={0: 1e4}, held_baselines=held)
+        return [one.text for one in BadResumeDetector(fewest=3).evaluate(window)]
+
+    return run
+
+
+SAME_STEPS = [0.671, 0.668, 0.664, 0.669, 0.662]
+
+
+def test_steps_that_are_made_again_with_higher_losses_are_a_resume_that_failed(repeated):
+    """Nothing is known of before the checkpoint: the same steps had other losses."""
+    (text,) = repeated(SAME_STEPS, [0.912, 0.903, 0.911, 0.899, 0.905])
+    assert "training resumed at step 700 with a loss of 0.905; there it had been 0.668" == text
+
+
+@pytest.mark.parametrize(
+    ("before", "loss", "first"),
+    [
+        (SAME_STEPS, [0.673, 0.67, 0.661, 0.668, 0.664], 700),
+        (SAME_STEPS, [0.68, 1.31, 0.66, 0.67, 0.665], 700),
+        (SAME_STEPS[:2], [0.912, 0.903], 700),
+        (SAME_STEPS, [0.912, 0.903, 0.911, 0.899, 0.905], 0),
+    ],
+    ids=["where it was", "one batch", "two steps", "another beginning"],
+)
+def test_steps_that_are_made_again_as_before_are_quiet(repeated, before, loss, first):
+    assert [] == repeated(before, loss, first=first)
+
+
 def test_the_first_loss_after_a_resume_is_no_spike(reported, losses):
     loss = losses(100)
     loss[:3] += 1.0

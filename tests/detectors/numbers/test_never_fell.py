@@ -9,8 +9,10 @@ from rankscope.detectors.numbers.never_fell import NeverFellDetector
 from rankscope.detectors.sketch import sketch
 
 
-def found(loss, *, over=0.0):
-    window = sketch(np.full((1, len(loss)), 2.0), hosts=1, planes={"training.loss": loss[None]})
+def found(loss, *, over=0.0, first=0):
+    window = sketch(
+        np.full((1, len(loss)), 2.0), hosts=1, planes={"training.loss": loss[None]}, first=first
+    )
     return [one.text for one in NeverFellDetector(over=over).evaluate(window)]
 
 
@@ -47,6 +49,25 @@ def test_a_loss_that_has_become_one_number_is_told_from_there_on():
 )
 def test_another_loss_is_not_told(loss):
     assert [] == found(loss)
+
+
+def test_a_loss_that_rests_over_four_times_as_many_steps_as_before_does_not_fall():
+    (text,) = found(4.93 + noise(80, 0.04), first=20)
+    assert text.endswith("from step 20 to step 99: it does not fall")
+
+
+@pytest.mark.parametrize(
+    ("loss", "first"),
+    [
+        (4.93 + noise(80, 0.04), 40),
+        (4.93 + noise(80, 0.2), 20),
+        (4.93 - 0.1 * np.log(np.arange(20, 100)) + noise(80, 0.04), 20),
+        (4.93 + noise(19, 0.04), 4),
+    ],
+    ids=["less than four times", "noise hides it", "it falls", "too few"],
+)
+def test_a_loss_of_a_log_that_begins_later_may_have_fallen_before(loss, first):
+    assert [] == found(loss, first=first)
 
 
 def test_nothing_is_said_before_the_job_is_over():

@@ -12,6 +12,7 @@ CLIMBS = [1.45, 1.41, 1.42, 1.43, 1.46, 1.44, 1.47, 1.5, 1.51, 1.57, 1.56, 1.61,
 LEFT = [5.5, 5.6, 5.6, 4.8, 5.96, 8.7, 8.0, 17.3]
 STAYS = [1.21, 1.18, 2.9, 4.4, 4.1, 3.9, 3.8, 3.8]
 COLLAPSED = [2.31, 2.12, 2.04, 2.2, 2.398, 2.397, 2.399, 2.398, 2.396, 2.398, 2.397, 2.398]
+GUESSES = [2.16, 2.31, 2.24, 4.6047, 4.6052]
 LAST = [4.1, 0.62, 0.61, 0.64, 0.6, 0.63, 9.8]
 
 
@@ -25,7 +26,7 @@ def noise(count, spread):
     return np.random.default_rng(3).normal(0.0, spread, count)
 
 
-@pytest.mark.parametrize("values", [CLIMBS, LEFT, STAYS, LAST, COLLAPSED])
+@pytest.mark.parametrize("values", [CLIMBS, LEFT, STAYS, LAST, COLLAPSED, GUESSES])
 def test_a_loss_that_climbs_until_its_log_ends_is_told(values):
     (text,) = found(values)
     assert text.endswith("where the log ends")
@@ -51,10 +52,17 @@ def test_a_loss_that_climbs_until_its_log_ends_is_told(values):
         [2.7, *COLLAPSED],
         COLLAPSED[3:],
         COLLAPSED[:-2],
+        GUESSES[:-1],
+        GUESSES[1:],
+        [*GUESSES[:-1], 4.66],
+        [2.16, 2.31, 2.24, 3.2041, 3.2043],
+        [2.2415, 2.2417, 2.2419, 4.6047, 4.6052],
+        [0.0, 2.31, 2.24, 4.6047, 4.6052],
     ],
     ids=["falls", "noise", "came back", "one spike", "few", "a trifle", "a whole curve",
          "comes down", "learns again", "harder data", "from nothing", "about zero", "wanders",
-         "one odd batch", "no higher than it began", "had not fallen", "too few to say"],
+         "one odd batch", "no higher than it began", "had not fallen", "too few to say",
+         "one of them", "two before", "it moves", "half as high", "as still before", "from zero"],
 )  # fmt: skip
 def test_another_loss_is_not_told(values):
     assert [] == found(list(values))

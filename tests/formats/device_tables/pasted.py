@@ -157,3 +157,26 @@ def ibstat(ports):
         f"\t\tPhysical state: {physical}\n\t\tRate: 400\n"
         for number, (state, physical) in enumerate(ports)
     )
+
+
+def pmon(rows, *, memory=True, moments=1):
+    """Return `nvidia-smi pmon -s um`; rows are (index, pid or None, type, MiB, command)."""
+    text = ""
+    for moment in range(moments):
+        if moment == 0:
+            text += "# gpu         pid   type     sm    mem" + "     fb" * memory + "    command\n"
+            text += "# Idx           #    C/G      %      %" + "     MB" * memory + "    name\n"
+        for index, pid, kind, held, command in rows:
+            cells = [pid or "-", kind if pid else "-", "97" if pid else "-", "41" if pid else "-"]
+            cells += [held if pid else "-"] * memory
+            text += f"    {index}  {'  '.join(map(str, cells))}    {command if pid else '-'}\n"
+    return text
+
+
+def compute_apps(rows):
+    """Return `--query-compute-apps` as CSV; rows are (index, pid, MiB, command)."""
+    text = "gpu_bus_id, pid, used_gpu_memory [MiB], process_name\n"
+    return text + "".join(
+        f"00000000:{index + 16:02X}:00.0, {pid}, {held} MiB, {command}\n"
+        for index, pid, held, command in rows
+    )

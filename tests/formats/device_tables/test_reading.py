@@ -50,6 +50,36 @@ def test_a_row_of_nvidia_smi_has_its_address_values_and_processes():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("moments", [1, 3])
+def test_processes_of_pmon_are_those_of_each_moment(moments):
+    rows = [(0, 4711, "C", 61000, "python train.py"), (0, 1200, "G", 90, "Xorg"),
+            (1, None, "", 0, ""), (2, 4713, "C+G", 60990, "python")]  # fmt: skip
+    found = tables(pasted.pmon(rows, moments=moments))
+    assert moments == len(found)
+    for table in found:
+        assert [0, 1, 2] == [one.index for one in table.devices]
+        held = [(one.index, one.pid, one.name, one.memory) for one in table.processes]
+        assert [(0, 4711, "python train.py", 61000 * MIB), (2, 4713, "python", 60990 * MIB)] == held
+
+
+def test_pmon_without_memory_knows_the_processes_alone():
+    (table,) = tables(pasted.pmon([(3, 4711, "C", 0, "python")], memory=False))
+    assert [(3, 4711, None)] == [(one.index, one.pid, one.memory) for one in table.processes]
+
+
+def test_processes_as_csv_have_the_addresses_of_their_devices():
+    rows = [(0, 4711, 61000, "python"), (0, 4712, 1520, "python"), (1, 4712, 61000, "python")]
+    (table,) = tables(pasted.compute_apps(rows))
+    assert ["0000:10:00.0", "0000:11:00.0"] == [one.bus_id for one in table.devices]
+    assert [(0, 4711), (0, 4712), (1, 4712)] == [(one.index, one.pid) for one in table.processes]
+    assert 1520 * MIB == table.processes[1].memory
+
+
+@pytest.mark.parametrize("header", ["pid, process_name", "gpu_uuid, pid, name", "# pid  command"])
+def test_lists_that_name_no_device_or_memory_are_none(header):
+    assert [] == tables(f"{header}\n4711, python, 3\n")
+
+
 @pytest.mark.parametrize("word", ["N/A", "Off", "ERR!"])
 def test_what_is_no_count_of_errors_is_none(word):
     (table,) = tables(pasted.nvidia_smi([ShownDevice(ecc=word)]))

@@ -57,6 +57,19 @@ def test_the_json_form_counts_launches_by_rank_and_kind():
     assert ras.RankPlace("10.0.0.1", 77, 3) == found.places[2]
 
 
+@pytest.mark.parametrize("prefix", ["", "node-3: "])
+def test_the_comma_that_nccl_leaves_out_of_a_missing_rank_is_no_matter(prefix):
+    """NCCL 2.28.9, of which the bytes before "status" are a number and the end of a line."""
+    whole = json.dumps(json.loads(answer()), indent=2)
+    torn = whole.replace('"nvml_dev": 3,\n          "status"', '"nvml_dev": 3\n          "status"')
+    with pytest.raises(ValueError, match="Expecting"):
+        json.loads(torn)
+    (found,) = ras.read(torn)
+    assert ({2}, {2}, {0: 14, 1: 13}) == (found.missing, found.dead, found.launched)
+    (logged,) = ras.answers([f"{prefix}{line}\n" for line in torn.splitlines()])
+    assert {2} == logged.communicators[0].missing
+
+
 def test_the_text_form_lists_the_smaller_part_and_the_others_are_the_rest():
     unequal, incomplete = ras.read(TEXT)
     assert {2: 6649, 5: 6649} == {r: n for r, n in unequal.launched.items() if n != 6650}

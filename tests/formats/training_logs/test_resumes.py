@@ -27,6 +27,10 @@ def test_an_example_of_a_form_is_of_it(form):
     "The training was resumed using exp/asr/checkpoint.pth",
     "I Loading most recent checkpoint from /ckpt/train-5000",
     "[rank0]:  successfully loaded checkpoint from /c [ t 1/1, p 1/1 ] at iteration 200",
+    "resume_from_checkpoint=/out/v3/checkpoint-600,",
+    "resume_from = './work_dirs/rtmdet/epoch_12.pth'",
+    '  "resume_from_checkpoint": "checkpoint-600",',
+    "resume_from_checkpoint: C:\\out\\checkpoint-600",
 ])  # fmt: skip
 def test_a_job_that_goes_on_says_so_in_many_ways(line):
     assert [resumes.EVENT] == events(line)
@@ -40,6 +44,10 @@ def test_a_job_that_goes_on_says_so_in_many_ways(line):
     "Loaded checkpoint model.pt (epoch 1 @ 0 updates)",
     "Loading checkpoint shards: 100%|##########| 4/4 [00:05<00:00,  1.3s/it]",
     "resume: false",
+    "resume_from_checkpoint: True",
+    "resume_from = None",
+    '"resume_from_checkpoint": null,',
+    "--no_resume_from_checkpoint: /out",
     "I Loading best validating checkpoint from /ckpt/best_dev-0",
 ])  # fmt: skip
 def test_a_job_that_begins_does_not_resume(line):

@@ -82,11 +82,10 @@ def _add_devices(
     for one, table in tables:
         job.kernels.faults += _faults(host, one, table, named)
     one, table = tables[-1]
-    if waiting := meanings.busy_waiting(table):
-        event = Event("log.fault", 0.0, _logged(waiting.signature, waiting.text))
-        job.kernels.faults.append(
-            KernelFault(event, one.file, waiting.line + 1, host, one.at, one.at)
-        )
+    for fault in meanings.of_all_devices(table):
+        event = Event("log.fault", 0.0, _logged(fault.signature, fault.text))
+        place = fault.line + 1
+        job.kernels.faults.append(KernelFault(event, one.file, place, host, one.at, one.at))
     if job.alone and not job.processes:
         labels = ((JOB_SOURCE, "labels"),)
         own = TelemetryResource(host, resource.job, resource.attempt, extra=labels)

@@ -4,6 +4,7 @@ A count of errors that could not be corrected began with the driver; a reason th
 down says something of a device that works, and nothing of an idle one.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from .....formats.device_tables.tables import (
     ShownPort,
     TableDevice,
 )
-from .....vocabulary.log_lines import BUSY_WAITING
+from .....vocabulary.log_lines import BUSY_WAITING, MEMORY_LEFT
 from ..kernel_events import FAILED
 
 _LOST = {
@@ -29,6 +30,8 @@ _SICK = ("alarm", "critical")
 _BUSY = 0.5
 _ALL_BUSY, _LITTLE_POWER, _FEWEST_DEVICES = 0.95, 0.45, 2
 _HELD_BY_NOBODY = 64 * 2.0**20
+_MUCH, _LISTED = 2 * 2.0**30, 0.8
+"""Bytes that are no driver's own, and the share of a device's memory that its processes list."""
 _HEAT = ("thermal_hw", "thermal_sw")
 _HELD = ("power_brake", "slowdown_hw")
 SLOWED = "slowdown.sustained"
@@ -83,7 +86,34 @@ def of_device(table: DeviceTable, device: TableDevice) -> Iterator[TableFault]:
         yield TableFault(_line(device, "hw.gpu.throttle"), text, SLOWED)
 
 
-def busy_waiting(table: DeviceTable) -> TableFault | None:
+def of_all_devices(table: DeviceTable) -> Iterator[TableFault]:
+    """Yield what the devices of a table show together."""
+    if (waiting := _busy_waiting(table)) is not None:
+        yield waiting
+    yield from _left_memory(table)
+
+
+def _left_memory(table: DeviceTable) -> Iterator[TableFault]:
+    """Yield the devices that hold much memory of no process that is listed.
+
+    Where the processes of all others are listed with what they hold: a container sees none.
+    """
+    held: Counter[int] = Counter()
+    for one in table.processes:
+        held[one.index] += int(one.memory or 0)
+    used = {
+        one.index: one.values.get(MEMORY, 0.0) for one in table.devices if one.index is not None
+    }
+    if not held or any(held[index] < _LISTED * used.get(index, 0.0) for index in held):
+        return
+    for device in table.devices:
+        size = device.values.get(MEMORY, 0.0)
+        if device.index is not None and device.index not in held and size >= _MUCH:
+            text = f"device {device.index} holds {size / 2**30:.3g} GiB that no listed process has"
+            yield TableFault(device.line, text, signature=MEMORY_LEFT)
+
+
+def _busy_waiting(table: DeviceTable) -> TableFault | None:
     """Return that all devices in use of a table are busy at little power, None: they are not.
 
     So they are while kernels of collectives wait, and where a model is too small for them.

@@ -5,7 +5,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from .....formats.device_tables.tables import DeviceTable, TableDevice, TableProcess
+from .....formats.device_tables.tables import MEMORY, DeviceTable, TableDevice, TableProcess
 from .....vocabulary.entities import UNNAMED_HOST
 from ...job.span import JobSpan
 from ...job.whereabouts import RankWhereabouts
@@ -13,6 +13,14 @@ from ..kernel_logs import KernelContents
 
 _SHARE = 0.1
 """A process that holds less of what the largest on its device holds has a context there at most."""
+
+
+_TOGETHER = 32
+"""Numbers of processes by which those of one job lie apart, each with the threads and helpers that
+it starts first."""
+
+_NOTHING = 64 * 2.0**20
+"""Bytes that a device holds which nobody uses: less than a context."""
 
 
 @dataclass(slots=True)
@@ -134,8 +142,13 @@ def _by_main_processes(
     """Take the devices of a table for a job's, a rank each, where its processes show one.
 
     That is one process of one name on each, none on two. Where one device has several, the job's
-    is the one that was started with the others.
+    is the one that was started with the others. As many as there are devices, all on one of them,
+    are the ranks of a job whose processes took the same one.
     """
+    if piled := _piled(table, ids):
+        for rank, (hw_id, pid) in enumerate(piled, len(job.processes)):
+            job.processes[rank] = RankWhereabouts(host=host, pid=pid, hw_id=hw_id)
+        return
     mains = {hw_id: _main(table, device) for hw_id, device in ids.items()}
     if all(len(held) > 1 for held in mains.values()):  # each has a context on each device
         mains = {
@@ -156,3 +169,20 @@ def _by_main_processes(
         return
     for rank, (hw_id, one) in enumerate(single.items(), len(job.processes)):
         job.processes[rank] = RankWhereabouts(host=host, pid=one.pid, hw_id=hw_id)
+
+
+def _piled(table: DeviceTable, ids: Mapping[str, TableDevice]) -> list[tuple[str, int]]:
+    """Return each device with the process that it should have, where one device has all of them.
+
+    They were started together and are one program; the other devices hold nothing.
+    """
+    on = {one.index for one in table.processes}
+    pids = sorted({one.pid for one in table.processes})
+    names = {one.name for one in table.processes}
+    together = len(pids) == len(ids) > 1 and pids[-1] - pids[0] <= _TOGETHER * len(pids)
+    if len(on) > 1 or len(names) > 1 or not together:
+        return []
+    rest = [device for device in ids.values() if device.index not in on]
+    if any(device.values.get(MEMORY, 0.0) >= _NOTHING for device in rest):
+        return []
+    return list(zip(ids, pids, strict=True))

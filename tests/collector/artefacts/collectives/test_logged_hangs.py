@@ -112,6 +112,11 @@ def test_ranks_of_a_node_without_a_log_are_not_accused(answer):
     assert answer.last.found.missing[0].startswith("no log of ranks 8, 9, 10")
 
 
+def test_of_two_ranks_alone_the_one_between_them_is_not_accused(answer):
+    """Ranks 0 and 1 say nothing either, and no line says how many there are."""
+    assert ("unknown", None) == answer({"slurm.err": gave_up(4) + gave_up(2)})
+
+
 def test_a_size_that_no_line_says_is_asked_for(answer):
     assert ("unknown", None) == answer({"job.log": "".join(gave_up(rank) for rank in range(7))})
     assert answer.last.found.missing[0].startswith("how many ranks the job has")
@@ -130,6 +135,21 @@ def test_in_a_tensor_group_its_silent_member_is_named_though_others_say_nothing_
         for rank in range(8, 16) if rank != 13
     }  # fmt: skip
     assert (STUCK, 13) == answer(logs)
+
+
+TWO = TENSOR.format(guid=38)
+
+
+@pytest.mark.parametrize(
+    ("launched", "named"),
+    [((22, 21), (STUCK, 7)), ((22, 22), ("unknown", None)), ((21, 22), ("unknown", None))],
+    ids=["behind", "as far", "ahead"],
+)
+def test_of_a_hung_pair_the_one_that_is_behind_in_another_group_is_named(answer, launched, named):
+    """It did not wait itself; in the group of all it has launched less than the one that did."""
+    ours, others = launched
+    waited = gave_up(6, place=0, number=4087, group=TWO) + told(6, ours, ours, by=6)
+    assert named == answer({"node3.log": f"world_size: 8\n{waited}{told(7, others, others, by=6)}"})
 
 
 def test_in_a_group_across_nodes_the_rank_follows_from_the_places_of_the_others(answer):

@@ -84,6 +84,24 @@ def test_a_device_that_was_lost_while_the_job_ran_is_its_cause(explain, job):
     assert ["root"] == roles(job)
 
 
+UUID = "NVRM: GPU at PCI:0000:{:02}:00: GPU-6a1d3c5e-0001-4000-8000-00000000000{}"
+
+
+def test_a_driver_that_names_its_devices_by_their_ids_means_those_of_the_ranks(explain, job):
+    """NCCL names a device by its address: the line above the fault says which id has it."""
+    named = dmesg(NOON + 299, UUID.format(4, 4))
+    (job / "dmesg_node-a.txt").write_text(named + dmesg(NOON + 299, LOST.replace("103", "'<x>'")))
+    assert ("gpu.lost", [3], "node-a") == first(explained(explain, job))
+
+
+def test_a_device_with_an_id_that_no_rank_used_is_none_of_the_job_s(job):
+    strange = LOST.replace(":04:", ":09:").replace("103", "'<x>'")
+    (job / "dmesg_node-a.txt").write_text(
+        dmesg(NOON + 299, UUID.format(9, 9)) + dmesg(NOON + 299, strange)
+    )
+    assert ["background"] == roles(job)
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -73,6 +73,24 @@ def test_a_job_that_resumed_where_it_stood_is_quiet(cause, name):
     assert cause(*runs(name, BEFORE)) is None
 
 
+SWIFT = (
+    '{{"loss": {:.5f}, "grad_norm": 0.31, "learning_rate": 4.1e-05, "epoch": {:.4f}, '
+    '"global_step/max_steps": "{}/2000", "elapsed_time": "8h 8m 1s"}}'
+)
+
+
+@pytest.mark.parametrize(("level", "found"), [(0.94, "numerics.bad_resume"), (0.672, None)])
+def test_the_same_steps_in_two_logs_are_compared_where_the_arguments_of_one_resume(
+    cause, level, found
+):
+    """Nothing of before the checkpoint is there but what the steps had at first."""
+    first, again = (
+        [SWIFT.format(high + 0.004 * (n % 3), 0.001 * n, 700 + n) for n in range(1, 6)]
+        for high in (0.668, level)
+    )
+    assert found == cause(first, ["resume_from_checkpoint: out/v1/checkpoint-700", *again])
+
+
 def test_a_loss_that_rises_without_a_resume_is_none(cause):
     first, (_, *then) = runs("nanogpt", AFTER)
     assert "numerics.bad_resume" != cause([*first, *then])

@@ -35,8 +35,30 @@ def test_a_stretch_that_ends_is_told_with_its_end():
     assert "from 11 to 17" in said(*noisy(10, 100.0), *noisy(7, 300.0), *noisy(9, 100.0))
 
 
+def test_a_slow_beginning_that_is_over_is_not_told():
+    """What a cache holds is read once."""
+    assert said(*noisy(7, 50.0), *noisy(6, 1.5)) is None
+
+
 def test_epochs_that_take_longer_and_longer_are_told():
     assert "little by little" in said(*(100 * 1.12**n for n in range(1, 14)))
+
+
+STAIRS = (*noisy(6, 1.0), *noisy(6, 1.3, 4), *noisy(6, 1.75, 5))
+
+
+def test_epochs_that_take_longer_from_part_to_part_are_told():
+    assert "at the end as at first" in said(*STAIRS)
+
+
+@pytest.mark.parametrize("seconds", [
+    (*noisy(6, 1.0), *noisy(6, 1.2, 4), *noisy(6, 1.35, 5)),  # by less than half
+    (*STAIRS[:-1], 1.1),  # one that is as quick as at first
+    (*noisy(6, 1.0), *noisy(6, 1.9, 4), *noisy(6, 1.6, 5)),  # longer in between
+    STAIRS[:4] + STAIRS[6:10] + STAIRS[12:16],  # too few
+])  # fmt: skip
+def test_parts_that_differ_otherwise_are_not_told(seconds):
+    assert said(*seconds) is None
 
 
 CLIMB = (10.0, 11.5, 12.4, 13.0, 14.8, 15.9)

@@ -226,6 +226,35 @@ def waiting(step, data):
     )
 
 
+CAFFE = "I0611 10:{0:02}:09.519320 4711 solver.cpp:218] Iteration {1} (0.9 iter/s), loss = {2}"
+RATE = "I0611 10:{0:02}:09.519461 4711 sgd_solver.cpp:105] Iteration {1}, lr = 0.01"
+
+
+def caffe(step, loss):
+    return [form.format(step // 10, step, loss) for form in (CAFFE, RATE)]
+
+
+@pytest.mark.parametrize("before", [[], [4.61, 5.02]], ids=["always", "since then"])
+def test_a_loss_at_the_end_of_its_scale_is_lost(explained, before):
+    losses = [*before, *["87.3365"] * 4]
+    lines = [line for n, loss in enumerate(losses) for line in caffe(500 + 10 * n, loss)]
+    assert "numerics.divergence" == first_cause(explained(*lines))
+
+
+def tutorial(every, losses):
+    return [f"[{n // 6 + 1}, {every * (n % 6 + 1):5d}] loss: {x:.3f}" for n, x in enumerate(losses)]
+
+
+def test_a_loss_that_stays_at_its_guess_through_reports_of_thousands_of_steps_is_told(explained):
+    guess = [2.303 + 0.001 * (n % 3 - 1) for n in range(30)]
+    assert "numerics.plateau" == first_cause(explained(*tutorial(2000, guess), "Finished Training"))
+
+
+def test_one_that_falls_in_such_reports_is_quiet(explained):
+    falls = [2.303 - 0.03 * n for n in range(30)]
+    assert explained(*tutorial(2000, falls), "Finished Training").document() is None
+
+
 def test_a_job_that_waits_for_data_most_of_each_step_is_told_so(explained):
     lines = [waiting(step, 31.0 if step == 1 else 8.9) for step in range(1, 10)]
     document = explained(*lines).document()

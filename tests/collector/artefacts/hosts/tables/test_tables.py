@@ -127,6 +127,98 @@ def test_contexts_of_all_ranks_on_one_device_are_told(said):
     assert ("memory.rank0_contexts", "pci:0000:10:00.0", "warning") == said(a=table)
 
 
+EMPTY = ShownDevice()
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("where", [0, 1])
+def test_ranks_that_all_took_one_device_are_told(said, count, where):
+    """No rank chose its device, or all chose the same: the others hold nothing."""
+    devices = [BUSY if index == where else EMPTY for index in range(count)]
+    held = [(where, 4100 + 9 * rank, "python3", 9000 if rank == 0 else 1520)
+            for rank in range(count)]  # fmt: skip
+    fault, entity, severity = said(a=pasted.nvidia_smi(devices, held))
+    assert ("memory.rank0_contexts", f"pci:0000:{16 + where:x}:00.0") == (fault, entity)
+    assert "warning" == severity
+
+
+@pytest.mark.parametrize(
+    ("devices", "held"),
+    [
+        ([BUSY, EMPTY], [(0, 4100, "python3"), (0, 9000, "python3")]),
+        ([BUSY, EMPTY], [(0, 4100, "python3"), (0, 4101, "ffmpeg")]),
+        ([BUSY, EMPTY, EMPTY], [(0, 4100, "python3"), (0, 4101, "python3")]),
+        ([BUSY, ShownDevice(memory=9000)], [(0, 4100, "python3"), (0, 4101, "python3")]),
+    ],
+    ids=["started apart", "two programs", "fewer than devices", "the other holds memory"],
+)
+def test_processes_on_one_device_that_may_be_of_several_jobs_are_not_told(said, devices, held):
+    assert None is said(a=pasted.nvidia_smi(devices, [(*one, 7000) for one in held]))
+
+
+def test_what_draws_a_screen_is_no_process_of_a_job(said):
+    table = pasted.nvidia_smi([BUSY, EMPTY], [(0, 4100, "python3", 9000)])
+    screen = (
+        "|    0   N/A  N/A      1204      G   python3                                       90MiB |"
+    )
+    lines = table.splitlines()
+    assert None is said(a="\n".join([*lines[:-1], screen, lines[-1]]) + "\n")
+
+
+def test_a_strangers_process_beside_a_rank_is_told_for_information(said):
+    """It was not started with the others; what it costs them no table shows."""
+    table = pasted.nvidia_smi([BUSY] * 8, [*trainers(8), (3, 77, "/usr/bin/python3", 15000)])
+    assert ("gpu.foreign_process", "pci:0000:13:00.0", "info") == said(a=table)
+
+
+LEFT = one_among(ShownDevice(0, 70, 40000), BUSY, count=4)
+OF_OTHER_DEVICES = [(index, 1000 + index, "python3", 60500) for index in (0, 1, 2)]
+
+
+def test_memory_that_no_listed_process_has_is_told_for_information(tmp_path, explain):
+    (tmp_path / "a.txt").write_text(pasted.nvidia_smi(LEFT, OF_OTHER_DEVICES))
+    document = explain(tmp_path).document()
+    (line,) = document["leftovers"]["lines"]
+    assert "info" == document["severity"]
+    assert "device 3 holds 39.1 GiB that no listed process has" == line["text"]
+
+
+@pytest.mark.parametrize(
+    ("devices", "held"),
+    [
+        (LEFT, []),
+        (LEFT, [(index, 1000 + index, "python3", 30000) for index in (0, 1, 2)]),
+        (one_among(ShownDevice(0, 70, 900), BUSY, count=4), OF_OTHER_DEVICES),
+        (LEFT, [*OF_OTHER_DEVICES, (3, 1003, "python3", 39000)]),
+    ],
+    ids=["a container", "some are not listed", "a driver's own", "its process is listed"],
+)
+def test_memory_that_may_be_of_processes_nobody_sees_is_quiet(said, devices, held):
+    assert None is said(a=pasted.nvidia_smi(devices, held))
+
+
+OF_OTHERS = [(0, 4100 + rank, 1520) for rank in range(1, 4)]
+OF_EACH = [(rank, 4100 + rank, 60000) for rank in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("table", "device"),
+    [
+        (pasted.pmon([(index, pid, "C", held, "python") for index, pid, held in
+                      sorted([*OF_EACH, *OF_OTHERS])]), "nvidia-0"),
+        (pasted.compute_apps([(*one, "python") for one in [*OF_EACH, *OF_OTHERS]]),
+         "pci:0000:10:00.0"),
+    ],
+    ids=["pmon", "csv"],
+)  # fmt: skip
+def test_lists_of_processes_show_the_same(said, table, device):
+    assert ("memory.rank0_contexts", device, "warning") == said(a=table)
+
+
+def test_a_list_with_one_process_on_each_device_is_quiet(said):
+    assert None is said(a=pasted.compute_apps([(*one, "python") for one in OF_EACH]))
+
+
 def test_a_device_of_ascend_with_an_alarm_stands_out(said):
     fault, _, severity = said(a=pasted.npu_smi([*["OK"] * 7, "Alarm"]))
     assert ("unknown", "warning") == (fault, severity)
