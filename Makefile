@@ -11,6 +11,9 @@ ARGS ?=
 REPORT ?=
 BIN := $(VENV)/bin
 
+# Images set it, and each of the hundreds of processes that tests start would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long check lint types mypy pyright layers documents bench soak cluster faults hangs steady hostile actions docs site clean
 

@@ -23,7 +23,7 @@ class _StrictLoader(yaml.SafeLoader):
 _StrictLoader.yaml_implicit_resolvers = {}
 _RESOLVERS: tuple[tuple[str, str, str], ...] = (
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("int", r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
+    ("int", r"[-+]?(?:0|[1-9][0-9]{0,299})", "-+0123456789"),  # Python refuses to read longer ones
     ("float", r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?", "-+.0123456789"),
     ("float", r"[-+]?[0-9]+[eE][-+]?[0-9]+", "-+0123456789"),
     ("null", r"~|null|Null|NULL|", "~nN"),

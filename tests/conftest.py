@@ -1,5 +1,6 @@
 """For all tests: a clean environment, real programs of the machine, the incident's schema."""
 
+import gc
 import gzip
 import json
 import os
@@ -61,7 +62,11 @@ def pytest_configure() -> None:
     Settings of a Rankscope in use here, the variables of a launcher (the suite may run in a Slurm
     allocation, or on Jenkins, which sets JOB_NAME) and colours forced upon output that is compared.
     A proxy stays, for pyright may still have to fetch its own package, but not for this machine.
+
+    Matrices have one thread in workers and in what tests start, as in the command: of small ones a
+    second thread only takes CPU time from others while it waits.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     text = (
         resources.files("rankscope.vocabulary")
         .joinpath("identity.toml")
@@ -81,6 +86,20 @@ def pytest_configure() -> None:
     # Tests bind Unix sockets below tmp_path, and the path of a socket has at most 107 bytes.
     if len(tempfile.gettempdir()) > LONGEST_TMPDIR:
         tempfile.tempdir = os.environ["TMPDIR"] = "/tmp"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep the garbage collector from looking through what is there until the end, again and again.
+
+    Modules and tests are millions of objects, and to look through them takes half a second.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

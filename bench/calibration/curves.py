@@ -171,10 +171,13 @@ FITS: dict[str, Fit] = {"logistic": logistic, "isotonic": isotonic, "mean": mean
 def calibrated(rows: Sequence[CalibrationAnswer]) -> list[CalibratedCurve]:
     """Return every kind of curve with what held-out answers say of it, the likeliest first."""
     found: list[CalibratedCurve] = []
+    # Where they cost no answer anything, all of them say the same.
+    lones = LONES if any(row.setting.signs == 1 for row in rows) else LONES[-1:]
+    fars = FARS if reached(rows) else FARS[-1:]
     for name, fit in FITS.items():
-        lone = _likeliest({nats: _loss_of(rows, fit, nats, 0.0) for nats in LONES})
+        lone = _likeliest({nats: _loss_of(rows, fit, nats, 0.0) for nats in lones})
         far = _likeliest(
-            {nats: loss(said_held_out(rows, fit, "world", lone, nats)) for nats in FARS}
+            {nats: loss(said_held_out(rows, fit, "world", lone, nats)) for nats in fars}
         )
         pairs = {by: said_held_out(rows, fit, by, lone, far) for by in HELD_OUT}
         losses = {by: loss(said) for by, said in pairs.items()}
@@ -215,7 +218,8 @@ def doubted(
     rows: Sequence[CalibrationAnswer], made: ProbabilityCalibration
 ) -> list[CalibrationAnswer]:
     """Return the answers with the leads that remain of theirs."""
-    return [replace(row, lead=row.lead - made.doubt(row.setting)) for row in rows]
+    pairs = [(row, made.doubt(row.setting)) for row in rows]
+    return [replace(row, lead=row.lead - nats) if nats else row for row, nats in pairs]
 
 
 def reached(rows: Sequence[CalibrationAnswer]) -> CalibratedReach | None:

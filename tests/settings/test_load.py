@@ -193,6 +193,11 @@ def test_nan_and_inf_are_no_settings(refused):
     assert message.endswith("write a finite number")
 
 
+def test_a_number_of_more_digits_than_python_reads_is_no_number(refused):
+    text = "push:\n  interval_seconds: " + "9" * 5000 + "\n"
+    assert "agent.yaml:2: push.interval_seconds: not accepted" in refused(text)
+
+
 def test_a_fraction_where_a_whole_number_belongs_says_so(refused):
     assert refused("push:\n  retries: 1.5\n").endswith("write a whole number")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,10 @@ class Live:
         self.journal.close()
         self.decisions.close()
 
+    def end(self) -> None:
+        self.close()
+        self.store.close()
+
     def crash(self) -> None:
         self.close()
         self.start()
@@ -114,8 +119,15 @@ def new_live(tmp_path) -> Iterator[Callable[..., Live]]:
 
     yield start
     for live in started:
-        live.close()
-        live.store.close()
+        live.end()
+
+
+@dataclass(frozen=True)
+class CalmRun:
+    """Incidents of a run, and what was announced of them."""
+
+    documents: list[dict[str, Any]]
+    announced: set[tuple[str, str, bool]]
 
 
 class Job:
@@ -154,6 +166,41 @@ class Job:
 @pytest.fixture
 def job() -> Job:
     return Job()
+
+
+SECONDS = 200
+
+
+def slowness(second: int) -> float:
+    """Return how slow rank 3 is in a second of a run with one fault."""
+    return 1.6 if 60 <= second < 150 else 1.0
+
+
+@pytest.fixture
+def seconds(job) -> Callable[[Live], Iterator[tuple[int, bytes]]]:
+    """Return a function that moves a collector's clock through a run with one fault.
+
+    It yields each second of it with what the job reports then.
+    """
+    return partial(_seconds, job)
+
+
+def _seconds(job: Job, live: Live) -> Iterator[tuple[int, bytes]]:
+    for second in range(SECONDS):
+        live.clock.at += 1
+        yield second, job.second(live.clock.at - 0.1, slow=slowness(second))
+
+
+@pytest.fixture(scope="session")
+def calm(tmp_path_factory) -> CalmRun:
+    """Return what such a run gives in a collector that nothing disturbs."""
+    live = Live(tmp_path_factory.mktemp("calm"))
+    for _, body in _seconds(Job(), live):
+        live.take(body)
+    documents = live.documents()
+    live.end()
+    assert documents
+    return CalmRun(documents, set(live.announced))
 
 
 @pytest.fixture

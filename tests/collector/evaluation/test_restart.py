@@ -54,47 +54,37 @@ def test_a_fault_that_lasts_goes_on_under_its_id(new_live, run, snapshot):
     assert after["status"] == "resolved"
 
 
-def test_state_after_a_snapshot_and_the_journal_is_that_of_no_crash_at_all(new_live, job, run):
-    calm, crashing = new_live("calm"), new_live("crashing")
-    for second in range(200):
-        slow = 1.6 if 60 <= second < 150 else 1.0
-        calm.clock.at += 1
-        crashing.clock.at += 1
-        body = job.second(calm.clock.at - 0.1, slow=slow)
-        for live in (calm, crashing):
-            live.take(body)
+def test_state_after_a_snapshot_and_the_journal_is_that_of_no_crash_at_all(new_live, seconds, calm):
+    live = new_live()
+    for second, body in seconds(live):
+        live.take(body)
         if second % 50 == 20:
-            crashing.snapshot()
+            live.snapshot()
         if second % 50 == 33:
-            crashing.crash()
-    assert calm.documents()
-    assert crashing.documents() == calm.documents()
-    assert set(crashing.announced) == set(calm.announced)
+            live.crash()
+    assert calm.documents == live.documents()
+    assert calm.announced == set(live.announced)
 
 
 @pytest.mark.parametrize("moment", [40, 75, 155])
-def test_a_stop_that_has_no_time_for_what_waits_leaves_it_to_the_next_start(new_live, job, moment):
+def test_a_stop_that_has_no_time_for_what_waits_leaves_it_to_the_next_start(
+    new_live, seconds, calm, moment
+):
     """What waits for evaluation is in the journal; the snapshot says from where on."""
-    calm, hurried = new_live("calm"), new_live("hurried")
-    for second in range(200):
-        slow = 1.6 if 60 <= second < 150 else 1.0
-        calm.clock.at += 1
-        hurried.clock.at += 1
-        body = job.second(calm.clock.at - 0.1, slow=slow)
-        calm.take(body)
-        hurried.stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, body))
-        hurried.stages.intake.step()
+    live = new_live()
+    for second, body in seconds(live):
+        live.stages.submit(Payload(PayloadKind.METRICS_PROTOBUF, body))
+        live.stages.intake.step()
         if not moment <= second < moment + 4:
-            hurried.stages.consumer.step()
-            hurried.stages.storing.flush()
+            live.stages.consumer.step()
+            live.stages.storing.flush()
         if second == moment + 3:
-            hurried.stages.stop(until=-math.inf)
-            assert not hurried.stages.consumer.whole
-            hurried.start()
-            assert hurried.snapshots.evaluated() == int(hurried.clock.at) - 4
-    assert calm.documents()
-    assert hurried.documents() == calm.documents()
-    assert set(hurried.announced) == set(calm.announced)
+            live.stages.stop(until=-math.inf)
+            assert not live.stages.consumer.whole
+            live.start()
+            assert live.snapshots.evaluated() == int(live.clock.at) - 4
+    assert calm.documents == live.documents()
+    assert calm.announced == set(live.announced)
 
 
 def test_changes_that_the_store_did_not_have_come_with_the_snapshot(new_live, run, monkeypatch):
