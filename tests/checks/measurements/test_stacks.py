@@ -23,7 +23,7 @@ def dumped(*calls):
 @pytest.fixture
 def shares(monkeypatch):
     """Return a function that samples ranks whose stacks repeat, and returns rows by device."""
-    monkeypatch.setattr(stacks.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
 
     def sample(kind, calls, *, beyond=True, check="stack_gathering", seconds=201.0):
         turns = {pid: itertools.cycle(rows) for pid, rows in calls.items()}
