@@ -21,9 +21,9 @@ MOST_COPIED = 16
 LANDMARKS = 4
 """First steps of a process, and after a checkpoint, whose batches and state are sent: what a later
 attempt that goes on from there is compared with."""
-FIRST, EVERY, WARY = 64, 1024, 16
-"""Steps 64, 128, 256, 512 and then every 1024th, and after a suspicious step every 16th, are
-landmarks too: the same ones on every rank, so that replicas can be compared."""
+OFTEN, EVERY, WARY = 32, 1024, 16
+"""Every 32nd of the first 1024 steps and then every 1024th, and after a suspicious step every 16th,
+are landmarks too: the same ones on every rank, so that replicas can be compared."""
 _WARY_STEPS = 128
 _LOCATED = 3
 """Samples of a batch that are named by the dataset."""
@@ -85,7 +85,7 @@ class BatchRing:
             return False
         if self.landmarks > 0 or (step <= self._wary and step % WARY == 0):
             return True
-        return step >= FIRST and (step % EVERY == 0 or step & (step - 1) == 0)
+        return step > 0 and step % (OFTEN if step < EVERY else EVERY) == 0
 
     def suspected(self, step: int) -> None:
         """Make landmarks of more of the next steps; called in the sender's thread."""

@@ -78,6 +78,7 @@ def landmarks(window: JobWindow, said: Iterable[StepBatch]) -> Iterator[StepLand
             updates=-1 if (count := whole(event, "updates")) is None else count,
             random=text(event, "random"),
             rate=number(event, "learning_rate"),
+            stream=text(event, "random_stream"),
         )
 
 
@@ -107,7 +108,7 @@ def unusual(window: JobWindow, detector: str, said: Iterable[StepBatch]) -> list
             score=3.0 if not math.isfinite(value) or _outside(event) > 5.0 else 2.0,
             observed=value if math.isfinite(value) else repr(value),
             expected=(low + high) / 2,
-            text=f"in step {step} the batch of rank {rank} ({_named(event)}) was unlike those "
+            text=f"in step {step} the batch of rank {rank} ({named(event)}) was unlike those "
             f"before it: the {_FIGURES[figure]} {size}, usually {low:.4g} to {high:.4g}",
             ranks=[rank],
         )
@@ -134,7 +135,7 @@ def repeated(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> lis
             observed=float(again),
             expected=0.0,
             text=f"in step {-negative} {again} of {whole(event, 'of') or again} samples of rank "
-            f"{int(window.ranks[row])} ({_named(event)}) were ones that it had in step "
+            f"{int(window.ranks[row])} ({named(event)}) were ones that it had in step "
             f"{whole(event, 'repeated_step')} already; before, its samples were new",
             ranks=ranks,
         )
@@ -167,7 +168,7 @@ def again(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[F
             expected=0.0,
             text=f"in {len(steps)} steps from step {steps[0]} on, rank "
             f"{int(window.ranks[first.row])} had samples that it had had before, from step "
-            f"{whole(first.event, 'repeated_step')} on ({_named(first.event)}); until then its "
+            f"{whole(first.event, 'repeated_step')} on ({named(first.event)}); until then its "
             "samples were new",
             ranks=ranks,
         )
@@ -199,7 +200,7 @@ def _shared(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list
             observed=float(len(rows)),
             expected=1.0,
             text=f"in step {step} ranks {', '.join(map(str, ranks[:_ALIKE]))} had the very same "
-            f"batch ({_named(event)}), although they are different replicas",
+            f"batch ({named(event)}), although they are different replicas",
             ranks=ranks,
         )
     ]
@@ -244,7 +245,7 @@ def _outside(event: Event) -> float:
     return outside if math.isfinite(outside) else 0.0
 
 
-def _named(event: Event) -> str:
+def named(event: Event) -> str:
     """Return a batch by the ids of its samples and its hash, as far as they are known."""
     ids, batch, micro = text(event, "ids"), text(event, "hash"), whole(event, "micro")
     parts = [f"samples {ids}"] if ids else []

@@ -20,15 +20,19 @@ def differ(
         digests, replicas = event.attributes.get("weights"), event.attributes.get("replicas")
         if isinstance(digests, str) and isinstance(replicas, str) and digests:
             by_step.setdefault((step, replicas), {})[row] = (event.at, digests)
+    alike = -1
     for (step, _), rows in sorted(by_step.items()):
         if len({digests for _, digests in rows.values()}) > 1:
-            return _findings(window, detector, step, rows)
+            return _findings(window, detector, step, rows, alike)
+        if len(rows) > 1:
+            alike = step
     return []
 
 
 def _findings(
-    window: JobWindow, detector: str, step: int, rows: dict[int, tuple[float, str]]
+    window: JobWindow, detector: str, step: int, rows: dict[int, tuple[float, str]], alike: int
 ) -> list[Finding]:
+    """alike: the last step before it at which replicas had the same weights, -1 without one."""
     at = max(moment for moment, _ in rows.values())
     layers = {row: _layers(digests) for row, (_, digests) in rows.items()}
     names = next(iter(layers.values()))
@@ -53,7 +57,8 @@ def _findings(
         signal=step_batches.BATCH,
         observed=float(len(counts)),
         expected=1.0,
-        text=f"after step {step} the weights of replicas are not the same in {where}",
+        text=f"after step {step} the weights of replicas are not the same in {where}"
+        + (f"; after step {alike} they were" if alike >= 0 else ""),
         ranks=ranks if not tied else (),
     )
     return [
