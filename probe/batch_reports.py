@@ -124,7 +124,11 @@ class BatchReports:
                 if len(state.random) >= _STREAM.stop:
                     found["random_stream"] = _short(state.random[_STREAM])
             if state.weights:
-                found |= {"weights": weights.digests(state.weights), "replicas": state.replicas}
+                found["weights"] = weights.digests(state.weights)
+            if state.replicas:
+                found["replicas"] = state.replicas
+            if state.began_with:
+                found["weights_first"] = state.began_with
         if record.layers and reason != "landmark":
             found |= layer_gradients.described(record.layers)
         if not own:

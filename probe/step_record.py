@@ -42,12 +42,14 @@ class StepState:
 
     updates: as the optimizer counts them, -1 where it keeps no count. random: the state of torch's
     random numbers on the CPU. weights: sums of parameters by name. replicas: whose they are too.
+    began_with: where nothing says whose, a digest of the weights before this process trained.
     """
 
     updates: int = -1
     random: bytes = b""
     weights: Sequence[tuple[str, int]] = ()
     replicas: str = ""
+    began_with: str = ""
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ pass over memory, and no single bit can change without it.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 MOST_GROUPS = 128
@@ -22,19 +22,37 @@ def take(torch: Any, replica: Any) -> tuple[WeightSums, str]:
 
     Nothing of a model that is on a device, or whose group is not known.
     """
-    sums: list[tuple[str, int]] = []
     ignored = set(getattr(replica, "parameters_to_ignore", ()))
-    with torch.no_grad():
-        for name, parameter in replica.named_parameters():
-            if name.removeprefix("module.") in ignored:
-                continue
-            kind = _WHOLE.get(parameter.element_size())
-            if kind is None or parameter.device.type != "cpu" or not parameter.is_contiguous():
-                return (), ""
-            whole = parameter.detach().view(-1).view(getattr(torch, kind))
-            sums.append((name, int(whole.sum())))
-    ranks = torch.distributed.get_process_group_ranks(replica.process_group)
+    sums = summed(
+        torch,
+        (
+            (name, parameter)
+            for name, parameter in replica.named_parameters()
+            if name.removeprefix("module.") not in ignored
+        ),
+    )
+    ranks = torch.distributed.get_process_group_ranks(replica.process_group) if sums else ()
     return sums, f"{len(ranks)}:{hashlib.sha256(repr(ranks).encode()).hexdigest()[:8]}"
+
+
+def summed(torch: Any, named: Iterable[tuple[str, Any]]) -> WeightSums:
+    """Return the sums of parameters; nothing where one is on a device or of an unknown kind."""
+    sums: list[tuple[str, int]] = []
+    with torch.no_grad():
+        for name, parameter in named:
+            data = parameter.data  # a distributed tensor is no plain one: a sum would communicate
+            kind = _WHOLE.get(data.element_size())
+            if kind is None or type(data) is not torch.Tensor:
+                return ()
+            if data.device.type != "cpu" or not data.is_contiguous():
+                return ()
+            sums.append((name, int(data.view(-1).view(getattr(torch, kind)).sum())))
+    return sums
+
+
+def whole(sums: WeightSums) -> str:
+    """Return one digest of all sums, 8 hexadecimal digits; empty for none."""
+    return hashlib.sha256(repr(sums).encode()).hexdigest()[:8] if sums else ""
 
 
 def group_of(name: str, depth: int = _DEEPEST) -> str:

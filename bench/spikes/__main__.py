@@ -85,7 +85,7 @@ def _scored(
         return score(fault, runs.run(shape, recording)).document()
     if not recording.exists():
         return None
-    return score(fault, runs.replayed(shape, recording)).document()
+    return score(fault, runs.again(shape, recording)).document()
 
 
 def summed(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:

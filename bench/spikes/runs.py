@@ -46,15 +46,19 @@ def run(shape: SpikeShape, recorded: Path) -> SpikeRun:
         finally:
             recorder.close()
     recording.write(recorded, recorder.received)
-    return replayed(shape, recorded)
+    return again(shape, recorded)
 
 
-def replayed(shape: SpikeShape, path: Path) -> SpikeRun:
+def again(shape: SpikeShape, recorded: Path) -> SpikeRun:
+    """Return what comes of a run that was recorded."""
+    return SpikeRun(shape, *replayed(recorded), recorded)
+
+
+def replayed(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the final documents of a recording's incidents, and its observations' texts."""
     line = DetectionPipeline()
     incidents = ReplayRun(pipeline=line, warn=lambda _text: None, failed=_failed).run(path)
-    observations = [f"{row.kind}: {row.text}" for row in line.tracker.observations()]
-    return SpikeRun(shape, incidents, observations, path)
+    return incidents, [f"{row.kind}: {row.text}" for row in line.tracker.observations()]
 
 
 def _train(shape: SpikeShape, folder: Path, agent: Path, *, again: bool) -> None:

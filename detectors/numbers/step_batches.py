@@ -23,7 +23,7 @@ _FIGURES = {
 _MOST_IDS = 200
 _ALIKE = 8
 _ABOUT = 0.5
-_STEPS_AGAIN = 2
+_STEPS_AGAIN, _STEPS_SAME = 2, 3
 
 
 def whole(event: Event, name: str) -> int | None:
@@ -149,7 +149,7 @@ def again(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[F
     """
     found = [one for one in said if one.event.attributes.get("reason") == "repeat"]
     if len({one.step for one in found}) < _STEPS_AGAIN:
-        return []
+        return _same_share(window, detector, said)
     first = min(found, key=lambda one: (one.step, one.row))
     ranks = sorted({int(window.ranks[one.row]) for one in found})
     steps = sorted({one.step for one in found})
@@ -173,6 +173,49 @@ def again(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[F
             ranks=ranks,
         )
     ]
+
+
+def _same_share(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[Finding]:
+    """Return that replicas had the very same batches in several landmarks, as information.
+
+    Replicas are those of one reduction of gradients, or of one beginning, and all of them have to
+    be alike: parts of one sequence have the same batch rightly, and there are several sequences.
+    """
+    held: dict[tuple[int, str], dict[int, StepBatch]] = {}
+    for one in said:
+        whose = text(one.event, "replicas") or text(one.event, "weights_first")
+        if whose and text(one.event, "hash"):
+            held.setdefault((one.step, whose), {})[one.row] = one
+    alike: dict[tuple[int, ...], list[StepBatch]] = {}
+    for _, rows_of in sorted(held.items()):
+        batches = {text(one.event, "hash") for one in rows_of.values()}
+        if len(rows_of) > 1 and len(batches) == 1:
+            alike.setdefault(tuple(sorted(rows_of)), []).append(rows_of[min(rows_of)])
+    for rows, first in alike.items():
+        if len(rows) > 1 and len(first) >= _STEPS_SAME:
+            ranks = sorted(window.ranks[list(rows)].tolist())
+            at = first[0].event.at
+            return [
+                report(
+                    window,
+                    detector,
+                    "job.data_repeated",
+                    window.entity,
+                    onset=at,
+                    seen=(at, first[-1].event.at),
+                    score=INFORMATION,
+                    magnitude=float(len(first)),
+                    signal=BATCH,
+                    observed=float(len(first)),
+                    expected=0.0,
+                    text=f"ranks {', '.join(map(str, ranks[:_ALIKE]))} had the very same batches "
+                    f"in {len(first)} steps from step {first[0].step} on "
+                    f"({named(first[0].event)}), although they are different replicas: each "
+                    "should read a share of its own",
+                    ranks=ranks,
+                )
+            ]
+    return []
 
 
 def _shared(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[Finding]:

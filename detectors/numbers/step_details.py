@@ -70,6 +70,7 @@ class StepDetailsDetector(Detector):
         "job.random_state_differs",
         "job.state_not_restored",
         "job.weights_differ",
+        "job.weights_parted",
         "rank.weights_differ",
     )
     of_steps = True

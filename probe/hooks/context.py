@@ -69,6 +69,7 @@ class HookContext:
         self.visible_updates = 0
         self.clipped = False
         self.layers: Any = None
+        self.first_weights = ""
         self.norm_budget = TimeBudget(NORM_SHARE)
         self.local_budget = TimeBudget(LOCAL_SHARE)
         self.gradient_hook: Any = None

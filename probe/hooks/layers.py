@@ -55,7 +55,7 @@ class LayerGradients:
                 norm = float(torch.linalg.vector_norm(grad, 2.0, dtype=torch.float64))
                 bad = 0 if math.isfinite(norm) else int((~torch.isfinite(grad)).sum())
                 largest = float(torch.linalg.vector_norm(grad, math.inf))
-                name = names.get(id(parameter), f"parameter {place}")
+                name = names.get(id(parameter), f"parameter-{place}")
                 found.append(LayerGradient(name, norm, largest, bad))
         context.open.layers = found
         self._budget.spent(time.perf_counter() - began)

@@ -315,3 +315,55 @@ def test_a_single_element_that_is_a_whole_gradient_is_information_of_its_own(fou
     alone = found(event)["job.gradient_of_one_element"]
     assert "one element of the gradient of a was 1e+34, all the others together 0.3" in alone.text
     assert alone.score < 1
+
+
+def begun(rank, second="b", step=48, first="1f"):
+    return said(
+        step,
+        rank=rank,
+        reason="landmark",
+        weights=f"head=aa blocks.1={second}",
+        weights_first=first,
+    )
+
+
+def test_ranks_that_began_with_the_same_weights_and_part_are_information(found):
+    parted = found(begun(0), begun(1, "c"))
+    assert {"job.weights_parted"} == set(parted)
+    assert "after step 48 they are not the same in blocks.1" in parted["job.weights_parted"].text
+    assert parted["job.weights_parted"].score < 1
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param([begun(0), begun(1)], id="they are the same"),
+        pytest.param([begun(0), begun(1, "c", first="2f")], id="they began with others"),
+        pytest.param(
+            [begun(0), begun(1, "c"), begun(0, step=56), begun(1, step=56)],
+            id="they are reduced now and then",
+        ),
+    ],
+)
+def test_weights_that_no_replica_has_to_have_alike_are_not_compared(found, events):
+    assert {} == found(*events)
+
+
+def test_replicas_that_all_read_the_same_batches_are_information(found):
+    events = [weighed(rank, step=step) for rank in range(2) for step in (0, 1, 2)]
+    same = [
+        replace(one, attributes=one.attributes | {"hash": f"h{i % 3}"})
+        for i, one in enumerate(events)
+    ]
+    text = found(*same)["job.data_repeated"].text
+    assert "ranks 0, 1 had the very same batches in 3 steps from step 0 on" in text
+
+
+def test_some_replicas_with_the_same_batches_may_share_a_sequence(found):
+    hashes = ("a", "a", "b", "b")
+    events = [weighed(rank, step=step) for rank in range(4) for step in (0, 1, 2)]
+    pairs = [
+        replace(one, attributes=one.attributes | {"hash": hashes[one.attributes["rank"]]})
+        for one in events
+    ]
+    assert {} == found(*pairs, ranks=4)
