@@ -226,7 +226,7 @@ def _named_ids(batch: Any) -> Iterable[Any] | None:
     if name is None:
         return None
     found = batch[name]
-    files = batch["__url__"] if name == "__key__" and "__url__" in held else None
+    files: Any = batch["__url__"] if name == "__key__" and "__url__" in held else None
     if _are_names(found) and _are_names(files) and len(files) == len(found):
         return [f"{Path(file).name}:{one}" for file, one in zip(files, found, strict=True)]
     if hasattr(found, "tolist"):

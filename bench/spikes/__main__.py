@@ -66,7 +66,7 @@ def main() -> int:
                 continue
             if row is None:
                 continue
-            done[key] = row
+            done[key] = dict(row)
             print(json.dumps(row), file=sys.stderr, flush=True)
             if not given.replay:
                 with file.open("a") as out:
@@ -85,7 +85,7 @@ def _scored(
         return score(fault, runs.run(shape, recording)).document()
     if not recording.exists():
         return None
-    return score(fault, runs.again(shape, recording)).document()
+    return score(fault, runs.of_recording(shape, recording)).document()
 
 
 def summed(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:

@@ -46,10 +46,10 @@ def run(shape: SpikeShape, recorded: Path) -> SpikeRun:
         finally:
             recorder.close()
     recording.write(recorded, recorder.received)
-    return again(shape, recorded)
+    return of_recording(shape, recorded)
 
 
-def again(shape: SpikeShape, recorded: Path) -> SpikeRun:
+def of_recording(shape: SpikeShape, recorded: Path) -> SpikeRun:
     """Return what comes of a run that was recorded."""
     return SpikeRun(shape, *replayed(recorded), recorded)
 

@@ -99,6 +99,7 @@ def local_gradients(
 ) -> dict[torch.nn.Parameter, list[torch.Tensor]]:
     """Keep the gradients of one layer as they are before the reduction; used in its place."""
     kept: dict[torch.nn.Parameter, list[torch.Tensor]] = {}
+    parameter: Any
     for parameter in layer_of(model, shape):
         held = kept[parameter] = [torch.zeros_like(parameter)]
 
