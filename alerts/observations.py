@@ -4,10 +4,13 @@ They are followed as incidents are, so that one of which an effect is found late
 with all that was seen of it before.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
+from ..vocabulary import findings as kinds
+from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.observations import JobObservation
+from .causes.catalogue import cause_of
 from .lifecycle import TrackedIncident
 
 KEPT_SECONDS = 7 * 86_400.0
@@ -21,11 +24,16 @@ KEPT_JOBS = 2_000
 
 
 def of(incident: TrackedIncident) -> Iterator[JobObservation]:
-    """Yield the observations that are followed as one thing; nothing of an incident."""
-    if incident.announced:
-        return
+    """Yield the observations that are followed as one thing.
+
+    Of an incident only what has no effect on its jobs and is not what its first cause explains:
+    samples that come again are not the reason of slow steps.
+    """
+    explained = _explained(incident) if incident.announced else None
     for part in incident.parts.values():
         for key, symptom in part.symptoms.items():
+            if explained is not None and not _beside(symptom, explained):
+                continue
             found_at = part.found_at[key]
             lasts = incident.open and found_at == part.last_active
             yield JobObservation(
@@ -37,6 +45,17 @@ def of(incident: TrackedIncident) -> Iterator[JobObservation]:
                 magnitude=symptom.magnitude,
                 until=None if lasts else found_at,
             )
+
+
+def _explained(incident: TrackedIncident) -> Collection[str]:
+    """Return the kinds of symptoms that the first cause of an incident explains."""
+    cause = cause_of(incident.root[0])
+    return () if cause is None else cause.symptoms
+
+
+def _beside(symptom: Finding, explained: Collection[str]) -> bool:
+    kind = kinds.catalogue()[symptom.kind]
+    return kind.effect == "none" and kind.asks_from is None and symptom.kind not in explained
 
 
 def in_order(rows: Iterable[JobObservation]) -> list[JobObservation]:

@@ -16,7 +16,10 @@ MOST_RANKS = 8
 
 @dataclass(frozen=True, slots=True)
 class StepLandmark:
-    """One rank at the end of one step. `updates` -1, `rate` NaN and texts empty where unknown."""
+    """One rank at the end of one step. `updates` -1, `rate` NaN and texts empty where unknown.
+
+    random: of the state of random numbers. stream: of the part of it that few draws leave as it is.
+    """
 
     attempt: int
     rank: int
@@ -27,6 +30,7 @@ class StepLandmark:
     updates: int = -1
     random: str = ""
     rate: float = float("nan")
+    stream: str = ""
 
 
 class LandmarkMemory:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from ..vocabulary.samples import Event, Scalar
-from . import batch_ring, fingerprints, weights
+from . import batch_ring, fingerprints, layer_gradients, weights
 from .batch_ring import BatchRing
 from .fingerprints import BatchFingerprint
 from .step_record import StepRecord
@@ -26,6 +26,9 @@ _REPEATED, _USUALLY = 0.25, 0.1
 _SURELY = 0.5
 _STEPS, _FEWEST = 24, 16
 """From such a share on a step is suspicious for it; steps that say what is usual, and at least."""
+_STREAM = slice(24, 24 + 8 * 624)
+"""Of the state of torch's random numbers the words that 624 draws share; before them is how many of
+these were drawn. So a draw more or less leaves it as it is, nearly always."""
 
 
 class BatchReports:
@@ -117,9 +120,17 @@ class BatchReports:
             if state.updates >= 0:
                 found["updates"] = state.updates
             if state.random:
-                found["random"] = hashlib.sha256(state.random).hexdigest()[:16]
+                found["random"] = _short(state.random)
+                if len(state.random) >= _STREAM.stop:
+                    found["random_stream"] = _short(state.random[_STREAM])
             if state.weights:
-                found |= {"weights": weights.digests(state.weights), "replicas": state.replicas}
+                found["weights"] = weights.digests(state.weights)
+            if state.replicas:
+                found["replicas"] = state.replicas
+            if state.began_with:
+                found["weights_first"] = state.began_with
+        if record.layers and reason != "landmark":
+            found |= layer_gradients.described(record.layers)
         if not own:
             return found
         found["hash"] = fingerprints.combined(row for one in own for row in one.rows)
@@ -138,3 +149,7 @@ class BatchReports:
         if ids:
             found["ids"] = ids
         return found
+
+
+def _short(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]

@@ -7,11 +7,12 @@ what the first step leaves behind; what is more than that was fetched and not tr
 
 import math
 import os
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from . import fingerprints
+from . import fingerprints, locating
 from .fingerprints import BatchFingerprint
 
 KEPT = 512
@@ -21,20 +22,21 @@ MOST_COPIED = 16
 LANDMARKS = 4
 """First steps of a process, and after a checkpoint, whose batches and state are sent: what a later
 attempt that goes on from there is compared with."""
-FIRST, EVERY, WARY = 64, 1024, 16
-"""Steps 64, 128, 256, 512 and then every 1024th, and after a suspicious step every 16th, are
-landmarks too: the same ones on every rank, so that replicas can be compared."""
+OFTEN, EVERY, WARY = 32, 1024, 16
+"""Every 32nd of the first 1024 steps and then every 1024th, and after a suspicious step every 16th,
+are landmarks too: the same ones on every rank, so that replicas can be compared."""
 _WARY_STEPS = 128
-_LOCATED = 3
-"""Samples of a batch that are named by the dataset."""
+_LOCATED, _LONGEST = 3, 60
+"""Samples of a batch that are named by the dataset, and characters of such a name."""
 _OFF = {"0", "off", "false", "no"}
 
 
 class BatchRing:
     """Filled by the training thread; `settle` and the readers are called in the sender's.
 
-    `on` False keeps nothing (RANKSCOPE_BATCHES=0). `locate` names a sample by its index, where the
-    loop gave a dataset that can. `missed` counts batches without a tensor in host memory.
+    `on` False keeps nothing (RANKSCOPE_BATCHES=0). `locate` names a sample by its index: of the
+    dataset that the loop gave, else of the one that a loader was seen with, where that is known.
+    `missed` counts batches without a tensor in host memory.
     """
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
@@ -47,6 +49,7 @@ class BatchRing:
         self._wary = -1
         self._counts = fingerprints.TokenCounts()
         self.locate: Callable[[int], object] | None = None
+        self._seen: weakref.ref[Any] | None = None
         self._held: deque[BatchFingerprint] = deque(maxlen=KEPT)
         self._line: deque[BatchFingerprint | None] = deque(maxlen=KEPT)
         self._ahead: int | None = None
@@ -70,6 +73,21 @@ class BatchRing:
         except Exception:  # noqa: BLE001  the edge of the job: a batch may be anything
             self.failures += 1
 
+    def given(self, locate: Callable[[int], object]) -> None:
+        """Take what names a sample by its index from the loop itself."""
+        self.locate, self._seen = locate, None
+
+    def seen(self, dataset: Any) -> None:
+        """Take the dataset of a loader, unless the loop gave one; kept as a weak reference."""
+        if self.locate is not None and self._seen is None:
+            return
+        try:
+            held = self._seen = weakref.ref(dataset)
+        except TypeError:  # a list, or another thing that has no name for its samples
+            self.locate = self._seen = None
+        else:
+            self.locate = lambda index: locating.located(held(), index)
+
     def begun(self) -> int:
         """Return a number for a pass over the data that begins."""
         self._epochs += 1
@@ -85,7 +103,7 @@ class BatchRing:
             return False
         if self.landmarks > 0 or (step <= self._wary and step % WARY == 0):
             return True
-        return step >= FIRST and (step % EVERY == 0 or step & (step - 1) == 0)
+        return step > 0 and step % (OFTEN if step < EVERY else EVERY) == 0
 
     def suspected(self, step: int) -> None:
         """Make landmarks of more of the next steps; called in the sender's thread."""
@@ -134,10 +152,12 @@ class BatchRing:
         """Return ids as a text: as the dataset locates them, else as ranges of numbers."""
         found = list(ids)
         whole = [one for one in found if isinstance(one, int)]
-        if self.locate is not None and whole:
+        if whole and self.locate is not None:
             try:
+                places = [str(self.locate(one))[:_LONGEST] for one in whole[:_LOCATED]]
                 more = f" and {len(whole) - _LOCATED} more" if len(whole) > _LOCATED else ""
-                return ", ".join(str(self.locate(one))[:40] for one in whole[:_LOCATED]) + more
+                if all(places):
+                    return ", ".join(places) + more
             except Exception:  # noqa: BLE001  the job's own function
                 self.failures += 1
         if len(whole) == len(found):

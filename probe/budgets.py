@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 LOCAL_SHARE, NORM_SHARE = 0.0002, 0.0002
 """Of the time, for checks on gradients: with all hooks the probe stays below 0.2 % of a step."""
+LAYERS_SHARE = 0.002
+"""Of the time, for the gradients of layers: where norms go on being suspicious, no more than it."""
 
 
 class TimeBudget:

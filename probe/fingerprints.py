@@ -10,6 +10,7 @@ import hashlib
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 MOST_BYTES = 1 << 20
@@ -96,6 +97,8 @@ def take(batch: Any, ids: Iterable[Any] | None = None) -> BatchFingerprint | Non
         named = named if named is not None else _first(batch, _MASKS, torch.Tensor)
         mask = None if named is None or named is tensor else _copied(named)
         found = ids if ids is not None else _named_ids(batch)
+    elif ids is None and isinstance(batch, list | tuple):
+        found = next((one for one in batch if _are_names(one)), None)
     shape = tensor.shape
     return BatchFingerprint(
         ids=_plain(found),
@@ -223,11 +226,19 @@ def _named_ids(batch: Any) -> Iterable[Any] | None:
     if name is None:
         return None
     found = batch[name]
+    files: Any = batch["__url__"] if name == "__key__" and "__url__" in held else None
+    if _are_names(found) and _are_names(files) and len(files) == len(found):
+        return [f"{Path(file).name}:{one}" for file, one in zip(files, found, strict=True)]
     if hasattr(found, "tolist"):
         if getattr(getattr(found, "device", None), "type", "cpu") != "cpu":
             return None
         found = found.tolist()
     return found if isinstance(found, list | tuple) else [found]
+
+
+def _are_names(found: Any) -> bool:
+    """Tell whether a part of a batch is a text for each sample, as webdataset's keys are."""
+    return isinstance(found, list | tuple) and len(found) > 0 and {str} == set(map(type, found))
 
 
 def _plain(ids: Iterable[Any] | None) -> tuple[str | int, ...]:

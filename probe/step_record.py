@@ -23,18 +23,33 @@ class DeferredValues(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class LayerGradient:
+    """The gradient of one parameter. bad: how many of its elements are not finite.
+
+    norm: of all elements, in double precision; largest: the magnitude of the largest one.
+    """
+
+    name: str
+    norm: float
+    largest: float
+    bad: int
+
+
 @dataclass(slots=True)
 class StepState:
     """What a resume has to restore, and replicas have alike, copied at the end of a step.
 
     updates: as the optimizer counts them, -1 where it keeps no count. random: the state of torch's
-    random numbers on the CPU. weights: parts of parameters by name. replicas: whose they are too.
+    random numbers on the CPU. weights: sums of parameters by name. replicas: whose they are too.
+    began_with: where nothing says whose, a digest of the weights before this process trained.
     """
 
     updates: int = -1
     random: bytes = b""
-    weights: Sequence[tuple[str, bytes]] = ()
+    weights: Sequence[tuple[str, int]] = ()
     replicas: str = ""
+    began_with: str = ""
 
 
 @dataclass(slots=True)
@@ -45,7 +60,7 @@ class StepRecord:
     where `..._known` (`own_known` for compute), the others where above 0. `residual`: compute runs
     on a device and was not timed there, so what is left of the step is sent instead.
     `losses_add_up`: the step's loss is the sum of its micro-batches' losses, else their mean.
-    `state`: of a landmark (batch_ring), else None.
+    `state`: of a landmark (batch_ring), else None. `layers`: of a suspicious step, where known.
     `counted`: seconds that are already part of one of its durations; who adds to one adds to it.
     """
 
@@ -70,6 +85,7 @@ class StepRecord:
     counted: float = 0.0
     values: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict)
     state: StepState | None = None
+    layers: Sequence[LayerGradient] = ()
     late: DeferredValues | None = None
 
     def set(self, metric: str, value: float, *, scope: str = "", of: str = "") -> None:

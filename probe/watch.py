@@ -76,7 +76,7 @@ class Watch:
         """
         named = locate if locate is not None else getattr(dataset, "locate", None)
         if callable(named):
-            self._timeline.batches.locate = named
+            self._timeline.batches.given(named)
         return dataset
 
     def checkpoint(self) -> AbstractContextManager[None]:

@@ -3,7 +3,8 @@
 One process trains a GPT with the probe attached all the while; fingerprints alone are switched on
 and off in blocks of steps. The figures are CPU seconds of the training thread, since a machine
 with neighbours says little by the clock; the sender's thread is counted by what the process took
-besides.
+besides. With `--bare` the steps compute next to nothing, so that what is added to them can be told
+from noise: batches of `--length` tokens, one update of one number.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import time
 from typing import Any
 
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 
 from rankscope.probe import attaching
 
@@ -23,6 +24,8 @@ from .gpt import CONTEXT, TinyGpt, corpus
 
 BLOCK = 16
 """Steps of a block."""
+BARE_SECONDS = 0.02
+"""What a bare step waits: the sender's thread has to keep up with it as with a real one."""
 
 
 def main() -> int:
@@ -31,17 +34,48 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=40)
     parser.add_argument("--batch", type=int, default=32, help=f"samples of {CONTEXT} tokens")
     parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--bare", action="store_true", help="nothing but loader and probe")
+    parser.add_argument("--length", type=int, default=1024, help="tokens of a bare sample")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    print(json.dumps(measure(given.pairs, given.batch, given.width), indent=1))
+    if given.bare:
+        text: Any = BareSamples(given.batch * BLOCK, given.length)
+        model: Any = BareModel()
+    else:
+        text, model = corpus(given.batch * BLOCK, 1), TinyGpt(width=given.width, depth=4)
+    row = measure(given.pairs, DataLoader(text, batch_size=given.batch), model)
+    print(json.dumps({"pairs": given.pairs, "batch": given.batch, **row}, indent=1))
     return 0
 
 
-def measure(pairs: int, batch: int, width: int) -> dict[str, Any]:
+class BareSamples(Dataset[dict[str, torch.Tensor]]):
+    """Samples of `length` tokens with labels, as loaders of language models have them."""
+
+    def __init__(self, count: int, length: int) -> None:
+        self.tokens = torch.randint(0, 50_000, (count, length))
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
+        return {"input_ids": self.tokens[index], "labels": self.tokens[index]}
+
+
+class BareModel(torch.nn.Module):
+    """One number, and a loss of it that no sample enters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.number = torch.nn.Parameter(torch.ones(1))
+
+    def forward(self, _: object) -> Any:
+        time.sleep(BARE_SECONDS)
+        return self.number.sum()
+
+
+def measure(pairs: int, loader: Any, model: Any) -> dict[str, Any]:
     """Return seconds a step without fingerprints, and paired differences of blocks with them."""
-    model = TinyGpt(width=width, depth=4)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    loader = DataLoader(corpus(batch * BLOCK, 1), batch_size=batch)
     found: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
     with budgets.listening() as address:
         watch = attaching.attach(job="bench", rank=0, environ={"RANKSCOPE_AGENT": address})
@@ -55,7 +89,7 @@ def measure(pairs: int, batch: int, width: int) -> dict[str, Any]:
                     found[on].append(cost)
         watch.detach()
     without = statistics.median(own for own, _ in found[False])
-    row: dict[str, Any] = {"pairs": pairs, "tokens": batch * CONTEXT, "step_ms": 1e3 * without}
+    row: dict[str, Any] = {"step_ms": 1e3 * without}
     for name, which in (("training_thread", 0), ("rest_of_the_process", 1)):
         more = [on[which] - off[which] for on, off in zip(found[True], found[False], strict=True)]
         row[name] = {
@@ -66,7 +100,7 @@ def measure(pairs: int, batch: int, width: int) -> dict[str, Any]:
     return row
 
 
-def block(model: TinyGpt, optimizer: Any, loader: Any) -> tuple[float, float]:
+def block(model: Any, optimizer: Any, loader: Any) -> tuple[float, float]:
     """Train a block; return CPU seconds a step of this thread, and of all the others."""
     own, whole = time.thread_time(), time.process_time()
     for samples in loader:

@@ -1,9 +1,8 @@
 """One run: the job in processes of its own, its recording, and the incidents of a replay."""
 
-import os
-import subprocess
-import sys
+import multiprocessing
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,50 +10,48 @@ from typing import Any
 from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.collector.replay.replay import ReplayRun
 
-from . import recording
+from . import recording, trainer
 from .recording import ProbeRecorder
+from .shapes import SpikeShape
 
-STEPS, AT, SAVE_AT = 200, 150, 140
 _SECONDS = 300.0
+
+
+class FailedTrainingError(RuntimeError):
+    """A process of a run ended with an error, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpikeRun:
     """What came of a run: the documents of its incidents, the oldest first, and observations."""
 
-    fault: str
-    seed: int
+    shape: SpikeShape
     incidents: list[dict[str, Any]]
     observations: list[str]
     recording: Path
 
 
-def run(fault: str, seed: int, folder: Path, *, resumes: bool, ranks: int = 2) -> SpikeRun:
-    """Train with a fault, twice where it is one of a resume; raises CalledProcessError."""
-    name = f"{fault or 'clean'}-{seed}"
+def prepare() -> None:
+    """Import torch once, in a process that those of all runs are forked from."""
+    multiprocessing.get_context("forkserver").set_forkserver_preload([trainer.__name__])
+
+
+def run(shape: SpikeShape, recorded: Path) -> SpikeRun:
+    """Train with a fault, twice where it is one of a resume; raises FailedTrainingError."""
     with tempfile.TemporaryDirectory(prefix="spikes-", dir="/tmp") as place:
         recorder = ProbeRecorder(Path(place) / "probe.sock")
-        checkpoint = Path(place) / "checkpoint.pt"
-        told = {
-            "RANKSCOPE_AGENT": f"unix://{recorder.path}",
-            "RANKSCOPE_JOB_ID": name,
-            "OMP_NUM_THREADS": "1",
-            "SPIKES_SEED": str(seed),
-            "SPIKES_STEPS": str(STEPS),
-            "SPIKES_AT": str(AT),
-        }
         try:
-            if resumes:
-                first = told | {"SPIKES_SAVE_AT": str(SAVE_AT), "SPIKES_SAVE": str(checkpoint)}
-                _train(first | {"SPIKES_STOP": str(SAVE_AT + 20)}, ranks)
-                told |= {"SPIKES_FROM": str(checkpoint), "RANKSCOPE_JOB_ATTEMPT": "1"}
-            _train(told | {"SPIKES_FAULT": fault}, ranks)
+            for again in (False, True) if shape.resumes else (False,):
+                _train(shape, Path(place), recorder.path, again=again)
         finally:
             recorder.close()
-    path = folder / f"{name}.jsonl"
-    recording.write(path, recorder.received)
-    incidents, observations = replayed(path)
-    return SpikeRun(fault, seed, incidents, observations, path)
+    recording.write(recorded, recorder.received)
+    return of_recording(shape, recorded)
+
+
+def of_recording(shape: SpikeShape, recorded: Path) -> SpikeRun:
+    """Return what comes of a run that was recorded."""
+    return SpikeRun(shape, *replayed(recorded), recorded)
 
 
 def replayed(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
@@ -64,17 +61,34 @@ def replayed(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     return incidents, [f"{row.kind}: {row.text}" for row in line.tracker.observations()]
 
 
-def _train(told: dict[str, str], ranks: int) -> None:
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone",
-               f"--nproc-per-node={ranks}", "-m", "bench.spikes.trainer"]  # fmt: skip
-    subprocess.run(
-        command,
-        env={**os.environ, **told},
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-    )
+def _train(shape: SpikeShape, folder: Path, agent: Path, *, again: bool) -> None:
+    context = multiprocessing.get_context("forkserver")
+    processes = []
+    for rank in range(shape.ranks):
+        environ = {
+            "RANKSCOPE_AGENT": f"unix://{agent}",
+            "RANKSCOPE_JOB_ID": f"{shape.fault}-{shape.seed}",
+            "RANKSCOPE_JOB_ATTEMPT": str(int(again)),
+            "OMP_NUM_THREADS": "1",
+            "RANK": str(rank),
+            "LOCAL_RANK": str(rank),
+            "WORLD_SIZE": str(shape.ranks),
+            "LOCAL_WORLD_SIZE": str(shape.ranks),
+        }
+        told = trainer.TrainedAttempt(shape, rank, folder, environ, again)
+        processes.append(context.Process(target=trainer.train, args=(told,), daemon=True))
+    for process in processes:
+        process.start()
+    until = time.monotonic() + _SECONDS
+    for process in processes:
+        process.join(max(until - time.monotonic(), 0.0))
+    codes = [process.exitcode for process in processes]
+    for process in processes:
+        process.kill()
+        process.join()
+        process.close()
+    if any(code != 0 for code in codes):  # None: it had to be killed
+        raise FailedTrainingError(f"{shape.fault}, seed {shape.seed}: exit codes {codes}")
 
 
 def _failed(what: str, error: Exception) -> None:

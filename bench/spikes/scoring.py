@@ -2,43 +2,25 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from .runs import AT, SpikeRun
-from .trainer import SUSPECT
-
-BATCH_STEPS = 4
-"""Steps of a shard that is spoiled: naming one of them is naming it."""
-
-
-@dataclass(frozen=True, slots=True)
-class SpikeFault:
-    """A row of faults.toml. `words`: the text has to have them too."""
-
-    name: str
-    causes: tuple[str, ...] = ()
-    says: tuple[str, ...] = ()
-    words: str = ""
-    batch: bool = False
-    resumes: bool = False
-    clean: bool = False
+from .runs import SpikeRun
+from .shapes import SpikeFault, SpikeShape
 
 
 @dataclass(frozen=True, slots=True)
 class RunScore:
     """right: the cause; of a clean run that nothing was said. batch: None where none is asked."""
 
-    fault: str
-    seed: int
+    shape: SpikeShape
     right: bool
     batch: bool | None
     said: str
 
     def document(self) -> dict[str, Any]:
         """Return it ready for JSON."""
-        return {"fault": self.fault, "seed": self.seed, "right": self.right, "batch": self.batch,
-                "said": self.said}  # fmt: skip
+        return {**asdict(self.shape), "right": self.right, "batch": self.batch, "said": self.said}
 
 
 def score(fault: SpikeFault, run: SpikeRun) -> RunScore:
@@ -48,17 +30,24 @@ def score(fault: SpikeFault, run: SpikeRun) -> RunScore:
     spoken = [text for text in run.observations if _kind(text) in _OF_STEPS]
     said = "; ".join([*(f"{name}: {texts[0]}" for name, texts in numeric if texts), *spoken])[:400]
     if fault.clean:
-        return RunScore(fault.name, run.seed, not numeric and not spoken, None, said)
+        return RunScore(run.shape, not numeric and not spoken, None, said)
     texts = [text for name, rows in numeric if name in fault.causes for text in rows]
     if not fault.causes:
         texts = [text for _, rows in numeric for text in rows]
-    texts += [text for text in run.observations if not fault.causes]
+    texts += run.observations
     known = [text for text in texts if _kind(text) in fault.says and fault.words in text]
-    batch = any(_names(text) for text in known) if fault.batch else None
-    return RunScore(fault.name, run.seed, bool(known), batch, said)
+    batch = any(_names(text, run.shape) for text in known) if fault.batch else None
+    return RunScore(run.shape, bool(known), batch, said)
 
 
-_OF_STEPS = ("job.data_repeated", "job.state_not_restored", "job.weights_differ", "job.loss_spike")
+_OF_STEPS = (
+    "job.data_repeated",
+    "job.data_unusual",
+    "job.gradient_of_one_element",
+    "job.loss_spike",
+    "job.state_not_restored",
+    "job.weights_differ",
+)
 
 
 def _first(document: Mapping[str, Any]) -> tuple[str, Sequence[str]]:
@@ -75,11 +64,11 @@ def _kind(text: str) -> str:
     return text.partition(": ")[0]
 
 
-def _names(text: str) -> bool:
+def _names(text: str, shape: SpikeShape) -> bool:
     """Tell whether a text names the rank, one of the steps and the samples of the spoiled shard."""
-    steps = "|".join(str(AT + one) for one in range(BATCH_STEPS))
+    steps = "|".join(str(shape.at + one) for one in range(shape.lasts))
     return bool(
         re.search(rf"step ({steps})\b", text)
-        and re.search(rf"rank {SUSPECT}\b", text)
+        and re.search(rf"rank {shape.suspect}\b", text)
         and "shard-" in text
     )

@@ -1,16 +1,14 @@
-"""Trains the tiny GPT under torchrun, data-parallel over gloo, with at most one fault.
+"""Trains the tiny GPT, data-parallel over gloo on the CPU, with at most one fault of `spoiling`.
 
-`python -m torch.distributed.run --nproc-per-node 2 -m bench.spikes.trainer`, told by the
-environment: SPIKES_FAULT (a name of FAULTS, empty for none), SPIKES_SEED, SPIKES_STEPS, SPIKES_AT
-(the step of the fault), SPIKES_FROM (a checkpoint to go on from), SPIKES_SAVE_AT and SPIKES_SAVE
-(where it is written). The fault is what really happens: samples are overwritten before they are
-batched, bits of weights and gradients are flipped in memory, a parameter is left out of the
-reduction, a part of the checkpoint is not loaded.
+One function a process: `train(told)`, started by `runs`, with the probe attached. The loop is what
+a user's is: a loader, a schedule, clipping at a norm that is never reached, a checkpoint.
 """
 
+import contextlib
 import math
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,166 +19,183 @@ from torch.utils.data import DataLoader, Subset
 
 from rankscope import probe
 
-from .gpt import BATCH, CONTEXT, VOCABULARY, SampledCorpus, TinyGpt, corpus
+from . import spoiling
+from .gpt import BATCH, CONTEXT, TinyGpt, corpus
+from .shapes import SpikeShape
 
 RATE, WARM_UP = 3e-3, 20
 PAUSE_SECONDS = 0.08
 """Added to each step: a spike is reported for 13 steps after its end, looked for each second."""
-SUSPECT = 1
-"""The rank that has the fault, where one has it."""
 
-DATA = ("poisoned_shard", "corrupted_tokens", "duplicated_shard", "odd_batch")
-RESTART_AT, SHORT_UNTIL = 110, 80
-"""Harmless: a schedule that begins again there, samples of half the length until then."""
+RESTART_AT, SHORT_UNTIL = 90, 60
+"""Harmless: a schedule that begins again there; easier samples until then."""
+EARLIER = 30
+"""So many steps before its `at` a fault begins that needs time to show."""
 
 
-def main() -> None:
+@dataclass(frozen=True, slots=True)
+class TrainedAttempt:
+    """One process of one attempt. folder: where its processes meet, and the checkpoints lie."""
+
+    shape: SpikeShape
+    rank: int
+    folder: Path
+    environ: dict[str, str]
+    again: bool = False
+
+    @property
+    def fault(self) -> str:
+        """Return the fault; a resumed run has it in its second attempt alone."""
+        return self.shape.fault if self.again or not self.shape.resumes else ""
+
+
+def train(told: TrainedAttempt) -> None:
     """Train to the end."""
-    fault = os.environ.get("SPIKES_FAULT", "")
-    seed = int(os.environ.get("SPIKES_SEED", "1"))
-    steps = int(os.environ.get("SPIKES_STEPS", "200"))
-    stop = int(os.environ.get("SPIKES_STOP", steps))
-    at = int(os.environ.get("SPIKES_AT", "150"))
+    shape, fault, rank = told.shape, told.fault, told.rank
+    ranks, suspect = shape.ranks, rank == shape.suspect
+    os.environ.update(told.environ)
     watch: Any = probe.attach()
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
-    rank, ranks = dist.get_rank(), dist.get_world_size()
-    torch.manual_seed(seed)
+    dist.init_process_group(
+        "gloo", init_method=f"file://{told.folder}/meeting-{int(told.again)}",
+        rank=rank, world_size=ranks,
+    )  # fmt: skip
+    torch.manual_seed(shape.seed)
     model = TinyGpt()
-    text = corpus(steps * BATCH * ranks, seed)
-    if fault in DATA and rank == SUSPECT:
-        spoil(text, fault, first=(at * ranks + rank) * BATCH, stride=ranks * BATCH, seed=seed)
-    first = 0
+    text = corpus(shape.steps * BATCH * ranks, shape.seed)
+    if fault in spoiling.DATA:
+        spoiling.spoil(text, shape)
+    first, random = 0, None
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE)
-    if source := os.environ.get("SPIKES_FROM"):
-        first = resume(Path(source), model, optimizer, fault)
-    torch.manual_seed(seed * 1000 + rank + (0 if not first or fault == "wrong_random" else first))
+    if told.again:
+        first, random = resume(told, model, optimizer)
+    torch.manual_seed(shape.seed * 1000 + rank)
     replica = DistributedDataParallel(model)
-    data_from = 0 if fault == "data_from_start" else first
-    order = [
-        sample
-        for step in range(data_from, steps)
-        for sample in range((step * ranks + rank) * BATCH, (step * ranks + rank + 1) * BATCH)
-    ]
+    order = order_of(shape, rank, 0 if fault == "data_from_start" else first)
     loader = DataLoader(Subset(text, order), batch_size=BATCH)
     watch.dataset(text, locate=lambda place: text.locate(order[place]))
-    schedule_lost = fault == "warm_up_lost"
-    flips(model, fault, rank, at)
-    unsynced = local_gradients(model) if fault == "dropped_sync" else {}
-    for step, samples in enumerate(loader, first):
-        if step >= stop:
+    if random is not None:
+        torch.set_rng_state(random)
+    batches = iter(loader)
+    if random is not None and shape.variant == "after the loader":
+        torch.set_rng_state(random)
+    now = [first]
+    if fault == "gradient_flip" and suspect:
+        spoiling.flip_of_gradient(model, shape, now)
+    unsynced = spoiling.local_gradients(model, shape) if fault == "dropped_sync" else {}
+    drifting = list(model.parameters()) if fault == "replica_drift" and suspect else []
+    if shape.variant == "one" and drifting:
+        drifting = spoiling.layer_of(model, shape)
+    half = Precision(2.0**shape.lasts) if fault == "fp16_overflow" else None
+    for step, samples in enumerate(batches, first):
+        if step >= (shape.stops if shape.resumes and not told.again else shape.steps):
             break
         time.sleep(PAUSE_SECONDS)
-        place = step - RESTART_AT if fault == "warm_restart" and step >= RESTART_AT else step
-        scheduled = rate(place, steps) * (
-            1000.0 if fault == "rate_jump" and at <= step < at + 3 else 1.0
-        )
-        if schedule_lost and first:
-            scheduled = 60.0 * RATE
+        now[0] = step
         for group in optimizer.param_groups:
-            group["lr"] = scheduled
-        _STEP[0] = step
-        if fault == "curriculum" and step < SHORT_UNTIL:
-            samples = samples[:, : CONTEXT // 2 + 1]
+            group["lr"] = rate_of(shape, fault, step)
         with watch.step(index=step):
             optimizer.zero_grad()
-            loss = replica(samples)
-            loss.backward()
-            if step >= at - 40:
+            with half.forward() if half else contextlib.nullcontext():
+                loss = replica(eased(samples, shape, fault, step))
+            (half.scaler.scale(loss) if half else loss).backward()
+            if step >= shape.at - EARLIER:
                 for parameter, gradient in unsynced.items():
                     parameter.grad = gradient[0]
+            if half:
+                half.scaler.unscale_(optimizer)
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1e9)
-            optimizer.step()
-        if fault == "weight_flip" and rank == SUSPECT and step == at:
-            flip(model.blocks[0].forward_layer[0].weight.data, 17)
-        if fault == "replica_drift" and rank == SUSPECT and step >= at - 40:
-            with torch.no_grad():
-                for parameter in model.parameters():
-                    parameter.mul_(0.998)
-        if step + 1 == int(os.environ.get("SPIKES_SAVE_AT", "-1")) and rank == 0:
-            save(Path(os.environ["SPIKES_SAVE"]), model, optimizer, step + 1)
+            if half:
+                half.scaler.step(optimizer)
+                half.scaler.update()
+            else:
+                optimizer.step()
+        with torch.no_grad():
+            if step == shape.at and suspect and fault == "weight_flip":
+                weight, place = spoiling.chosen(list(model.parameters()), shape)
+                spoiling.flip(weight.data, place, shape.lasts)
+            if step == shape.at and suspect and fault == "optimizer_flip":
+                spoiling.flip_of_state(optimizer, shape)
+            if step >= shape.at - EARLIER:
+                for parameter in drifting:
+                    parameter.mul_(1.0 - shape.factor)
+            if half and step >= shape.at:  # a norm behind it hides the growth until it overflows
+                for parameter in model.blocks[-1].forward_layer[-1].parameters():
+                    parameter.mul_(shape.factor)
+        if shape.resumes and not told.again and step + 1 == shape.at:
+            save(told, model, optimizer, step + 1)
     watch.detach()
     dist.destroy_process_group()
 
 
-_STEP = [0]
+class Precision:
+    """Half precision as torch has it: autocast, and a loss scale that falls at an overflow."""
+
+    def __init__(self, scale: float) -> None:
+        self.scaler = torch.amp.GradScaler("cpu", init_scale=scale)
+
+    def forward(self) -> Any:
+        """Return what a forward pass runs in."""
+        return torch.autocast("cpu", dtype=torch.float16)
 
 
-def rate(step: int, steps: int) -> float:
-    """Return the learning rate of a step: a warm-up, then a cosine."""
+def order_of(shape: SpikeShape, rank: int, first: int) -> list[int]:
+    """Return the samples of a rank, from a step on."""
+    return [
+        sample
+        for step in range(first, shape.steps)
+        for sample in range(
+            (step * shape.ranks + rank) * BATCH, (step * shape.ranks + rank + 1) * BATCH
+        )
+    ]
+
+
+def rate_of(shape: SpikeShape, fault: str, step: int) -> float:
+    """Return the learning rate of a step: a warm-up, a cosine, and what a fault makes of them."""
+    if fault == "warm_up_lost":
+        return shape.factor * RATE
+    if fault == "warm_restart" and step >= RESTART_AT:
+        step += WARM_UP * (shape.variant == "at once") - RESTART_AT
+    jumped = fault == "rate_jump" and shape.at <= step < shape.at + shape.lasts
+    times = shape.factor if jumped else 1.0
     if step < WARM_UP:
-        return RATE * (step + 1) / WARM_UP
-    return RATE * (0.1 + 0.45 * (1 + math.cos(math.pi * step / steps)))
+        return times * RATE * (step + 1) / WARM_UP
+    return times * RATE * (0.1 + 0.45 * (1 + math.cos(math.pi * step / shape.steps)))
 
 
-def spoil(text: SampledCorpus, fault: str, *, first: int, stride: int, seed: int) -> None:
-    """Overwrite samples of four steps of one rank, from sample `first` on."""
-    draw = torch.Generator().manual_seed(seed + 99)
-    for step in range(4):
-        rows = slice(first + step * stride, first + step * stride + BATCH)
-        if fault == "duplicated_shard":
-            text.samples[rows] = text.samples[first - (40 - step) * stride :][:BATCH]
-        elif fault == "odd_batch":  # harmless: one sample of eight in one step
-            if not step:
-                text.samples[rows.start] = torch.randint(
-                    0, VOCABULARY, (CONTEXT + 1,), generator=draw
-                )
-        elif fault == "corrupted_tokens":
-            text.samples[rows] = torch.randint(0, VOCABULARY, (BATCH, CONTEXT + 1), generator=draw)
-        else:  # the same few rare tokens over and over
-            text.samples[rows] = VOCABULARY - 1 - (torch.arange(CONTEXT + 1) % 2)
+def eased(samples: torch.Tensor, shape: SpikeShape, fault: str, step: int) -> torch.Tensor:
+    """Return the samples of a step; of a curriculum shorter or simpler ones at first."""
+    if fault != "curriculum" or step >= SHORT_UNTIL:
+        return samples
+    if shape.variant == "length":
+        return samples[:, : CONTEXT // 2 + 1]
+    part = samples[:, : CONTEXT // 4]  # comes twice, and is known by the second time
+    return torch.cat([part, samples[:, : CONTEXT + 1 - CONTEXT // 4]], dim=1)
 
 
-def flip(values: torch.Tensor, place: int) -> None:
-    """Flip the highest bit of a float's exponent in memory: a small number becomes huge."""
-    values.view(-1).view(torch.int32)[place] ^= 1 << 30
+def save(told: TrainedAttempt, model: TinyGpt, optimizer: Any, step: int) -> None:
+    """Write what a resume needs; each rank its own random numbers."""
+    held = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step,
+            "random": torch.get_rng_state()}  # fmt: skip
+    torch.save(held, told.folder / f"checkpoint-{told.rank}.pt")
 
 
-def flips(model: TinyGpt, fault: str, rank: int, at: int) -> None:
-    """Hang a hook on a weight that flips a bit of its own gradient in one step, on one rank."""
-    if fault != "gradient_flip" or rank != SUSPECT:
-        return
+def resume(told: TrainedAttempt, model: TinyGpt, optimizer: Any) -> tuple[int, torch.Tensor | None]:
+    """Load a checkpoint, less what the fault loses.
 
-    def hook(gradient: torch.Tensor) -> torch.Tensor | None:
-        if _STEP[0] != at:
-            return None
-        changed = gradient.clone()
-        flip(changed, 17)
-        return changed
-
-    model.blocks[0].forward_layer[0].weight.register_hook(hook)
-
-
-def local_gradients(model: TinyGpt) -> dict[torch.nn.Parameter, list[torch.Tensor]]:
-    """Keep the gradients of one layer as they are before the reduction; used in its place."""
-    kept: dict[torch.nn.Parameter, list[torch.Tensor]] = {}
-    for parameter in model.blocks[1].forward_layer.parameters():
-        held = kept[parameter] = [torch.zeros_like(parameter)]
-
-        def hook(gradient: torch.Tensor, held: list[torch.Tensor] = held) -> None:
-            held[0] = gradient.clone()
-
-        parameter.register_hook(hook)
-    return kept
-
-
-def save(path: Path, model: TinyGpt, optimizer: Any, step: int) -> None:
-    """Write what a resume needs."""
-    held = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
-    torch.save(held, path)
-
-
-def resume(path: Path, model: TinyGpt, optimizer: Any, fault: str) -> int:
-    """Load a checkpoint, less what the fault loses; return the step to go on from."""
-    held = torch.load(path)
+    Return the step to go on from, and the state of random numbers: None where it is left as a new
+    process has it.
+    """
+    held = torch.load(told.folder / f"checkpoint-{told.rank}.pt")
     model.load_state_dict(held["model"])
-    if fault != "optimizer_lost":
+    if told.fault != "optimizer_lost":
         optimizer.load_state_dict(held["optimizer"])
-    if fault == "weights_half_lost":
-        for parameter in model.blocks[1].parameters():
-            torch.nn.init.normal_(parameter, std=0.2)
-    return int(held["step"])
-
-
-if __name__ == "__main__":
-    main()
+    random = held["random"]
+    if told.fault == "wrong_random":
+        if told.shape.variant == "another seed":
+            random = torch.Generator().manual_seed(told.shape.seed + 7 + told.rank).get_state()
+        elif told.shape.variant == "of rank 0":
+            random = torch.load(told.folder / "checkpoint-0.pt")["random"]
+        else:
+            random = None
+    return int(held["step"]), random

@@ -1,7 +1,7 @@
 """Which part of the state an attempt did not restore, by landmarks of the attempt before."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ...vocabulary.findings import Finding
@@ -16,11 +16,15 @@ RATE_RATIO = 1.05
 
 @dataclass(frozen=True, slots=True)
 class StatePart:
-    """A part of the state, now and in the attempt before; without a text it is the same."""
+    """A part of the state, now and in the attempt before; without a text it is the same.
+
+    sure: it means something by itself.
+    """
 
     text: str = ""
     observed: float | str | None = None
     expected: float | str | None = None
+    sure: bool = True
 
 
 _SAME = StatePart()
@@ -29,7 +33,8 @@ _SAME = StatePart()
 def lost(window: JobWindow, detector: str, said: Iterable[step_batches.StepBatch]) -> list[Finding]:
     """Return what differs at the steps that this attempt and one before it both had.
 
-    A part is only named where it differs in every such step that both know it of.
+    A part is only named where it differs in every such step that both know it of, on all ranks or
+    in several steps of one.
     """
     memory: LandmarkMemory = window.baselines.landmarks
     own = sorted(step_batches.landmarks(window, said), key=lambda one: (one.step, one.rank, one.at))
@@ -39,15 +44,17 @@ def lost(window: JobWindow, detector: str, said: Iterable[step_batches.StepBatch
     if not pairs:
         return []
     found: list[Finding] = []
+    parts: list[Finding] = []
     for kind, compared in _PARTS.items():
         known = [
             (now, part)
             for before, now in pairs
             if (part := compared(before, now, memory)) is not None
         ]
-        if known and all(part.text for _, part in known):
-            found.append(_finding(window, detector, kind, *known[0]))
-    parts = [one for one in found if one.kind != _RANDOM]
+        differs = _differs(known)
+        if differs is not None:
+            found.append(_finding(window, detector, kind, *differs))
+            parts += found[-1:] if differs[1].sure else []
     if parts:
         symptom = replace(
             parts[0],
@@ -58,6 +65,21 @@ def lost(window: JobWindow, detector: str, said: Iterable[step_batches.StepBatch
         )
         found.insert(0, symptom)
     return found
+
+
+def _differs(
+    known: Sequence[tuple[StepLandmark, StatePart]],
+) -> tuple[StepLandmark, StatePart] | None:
+    """Return the first step and part of what differs throughout; None where nothing does."""
+    if known and all(part.text for _, part in known):
+        return known[0]
+    by_rank: dict[int, list[tuple[StepLandmark, StatePart]]] = {}
+    for now, part in known:
+        by_rank.setdefault(now.rank, []).append((now, part))
+    for _, of_rank in sorted(by_rank.items()):
+        if len(of_rank) > 1 and all(part.text for _, part in of_rank):
+            return of_rank[0]
+    return None
 
 
 def _finding(
@@ -104,10 +126,16 @@ def _data(before: StepLandmark, now: StepLandmark, memory: LandmarkMemory) -> St
 def _random(before: StepLandmark, now: StepLandmark, _: LandmarkMemory) -> StatePart | None:
     if not (before.random and now.random):
         return None
-    if before.random == now.random:
+    if before.world_size != now.world_size:
+        return None
+    # Creating a loader draws a number or two, which leaves the stream as it is.
+    if before.random == now.random or (now.stream and before.stream == now.stream):
         return _SAME
-    text = "the state of torch's random numbers on the CPU is another one"
-    return StatePart(text, now.random, before.random)
+    if not (before.stream and now.stream):
+        text = "the state of torch's random numbers on the CPU is another one"
+        return StatePart(text, now.random, before.random, sure=False)
+    text = "torch's random numbers on the CPU were not restored: their state is another one"
+    return StatePart(text, now.stream, before.stream)
 
 
 def _schedule(before: StepLandmark, now: StepLandmark, _: LandmarkMemory) -> StatePart | None:
@@ -122,13 +150,10 @@ def _schedule(before: StepLandmark, now: StepLandmark, _: LandmarkMemory) -> Sta
     return StatePart(text, now.rate, before.rate)
 
 
-_RANDOM = "job.random_state_differs"
-"""Creating a loader draws a number: where it alone differs, it may mean nothing."""
-
 _PARTS: dict[str, Callable[[StepLandmark, StepLandmark, LandmarkMemory], StatePart | None]] = {
     "job.optimizer_not_restored": _optimizer,
     "job.data_not_restored": _data,
     "job.schedule_not_restored": _schedule,
-    _RANDOM: _random,
+    "job.random_state_differs": _random,
 }
 """None: one of both does not know it."""

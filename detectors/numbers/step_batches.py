@@ -23,7 +23,7 @@ _FIGURES = {
 _MOST_IDS = 200
 _ALIKE = 8
 _ABOUT = 0.5
-_STEPS_AGAIN = 2
+_STEPS_AGAIN, _STEPS_SAME = 2, 3
 
 
 def whole(event: Event, name: str) -> int | None:
@@ -78,6 +78,7 @@ def landmarks(window: JobWindow, said: Iterable[StepBatch]) -> Iterator[StepLand
             updates=-1 if (count := whole(event, "updates")) is None else count,
             random=text(event, "random"),
             rate=number(event, "learning_rate"),
+            stream=text(event, "random_stream"),
         )
 
 
@@ -107,7 +108,7 @@ def unusual(window: JobWindow, detector: str, said: Iterable[StepBatch]) -> list
             score=3.0 if not math.isfinite(value) or _outside(event) > 5.0 else 2.0,
             observed=value if math.isfinite(value) else repr(value),
             expected=(low + high) / 2,
-            text=f"in step {step} the batch of rank {rank} ({_named(event)}) was unlike those "
+            text=f"in step {step} the batch of rank {rank} ({named(event)}) was unlike those "
             f"before it: the {_FIGURES[figure]} {size}, usually {low:.4g} to {high:.4g}",
             ranks=[rank],
         )
@@ -134,7 +135,7 @@ def repeated(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> lis
             observed=float(again),
             expected=0.0,
             text=f"in step {-negative} {again} of {whole(event, 'of') or again} samples of rank "
-            f"{int(window.ranks[row])} ({_named(event)}) were ones that it had in step "
+            f"{int(window.ranks[row])} ({named(event)}) were ones that it had in step "
             f"{whole(event, 'repeated_step')} already; before, its samples were new",
             ranks=ranks,
         )
@@ -148,7 +149,7 @@ def again(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[F
     """
     found = [one for one in said if one.event.attributes.get("reason") == "repeat"]
     if len({one.step for one in found}) < _STEPS_AGAIN:
-        return []
+        return _same_share(window, detector, said)
     first = min(found, key=lambda one: (one.step, one.row))
     ranks = sorted({int(window.ranks[one.row]) for one in found})
     steps = sorted({one.step for one in found})
@@ -167,11 +168,54 @@ def again(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[F
             expected=0.0,
             text=f"in {len(steps)} steps from step {steps[0]} on, rank "
             f"{int(window.ranks[first.row])} had samples that it had had before, from step "
-            f"{whole(first.event, 'repeated_step')} on ({_named(first.event)}); until then its "
+            f"{whole(first.event, 'repeated_step')} on ({named(first.event)}); until then its "
             "samples were new",
             ranks=ranks,
         )
     ]
+
+
+def _same_share(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[Finding]:
+    """Return that replicas had the very same batches in several landmarks, as information.
+
+    Replicas are those of one reduction of gradients, or of one beginning, and all of them have to
+    be alike: parts of one sequence have the same batch rightly, and there are several sequences.
+    """
+    held: dict[tuple[int, str], dict[int, StepBatch]] = {}
+    for one in said:
+        whose = text(one.event, "replicas") or text(one.event, "weights_first")
+        if whose and text(one.event, "hash"):
+            held.setdefault((one.step, whose), {})[one.row] = one
+    alike: dict[tuple[int, ...], list[StepBatch]] = {}
+    for _, rows_of in sorted(held.items()):
+        batches = {text(one.event, "hash") for one in rows_of.values()}
+        if len(rows_of) > 1 and len(batches) == 1:
+            alike.setdefault(tuple(sorted(rows_of)), []).append(rows_of[min(rows_of)])
+    for rows, first in alike.items():
+        if len(rows) > 1 and len(first) >= _STEPS_SAME:
+            ranks = sorted(window.ranks[list(rows)].tolist())
+            at = first[0].event.at
+            return [
+                report(
+                    window,
+                    detector,
+                    "job.data_repeated",
+                    window.entity,
+                    onset=at,
+                    seen=(at, first[-1].event.at),
+                    score=INFORMATION,
+                    magnitude=float(len(first)),
+                    signal=BATCH,
+                    observed=float(len(first)),
+                    expected=0.0,
+                    text=f"ranks {', '.join(map(str, ranks[:_ALIKE]))} had the very same batches "
+                    f"in {len(first)} steps from step {first[0].step} on "
+                    f"({named(first[0].event)}), although they are different replicas: each "
+                    "should read a share of its own",
+                    ranks=ranks,
+                )
+            ]
+    return []
 
 
 def _shared(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[Finding]:
@@ -199,7 +243,7 @@ def _shared(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list
             observed=float(len(rows)),
             expected=1.0,
             text=f"in step {step} ranks {', '.join(map(str, ranks[:_ALIKE]))} had the very same "
-            f"batch ({_named(event)}), although they are different replicas",
+            f"batch ({named(event)}), although they are different replicas",
             ranks=ranks,
         )
     ]
@@ -244,7 +288,7 @@ def _outside(event: Event) -> float:
     return outside if math.isfinite(outside) else 0.0
 
 
-def _named(event: Event) -> str:
+def named(event: Event) -> str:
     """Return a batch by the ids of its samples and its hash, as far as they are known."""
     ids, batch, micro = text(event, "ids"), text(event, "hash"), whole(event, "micro")
     parts = [f"samples {ids}"] if ids else []

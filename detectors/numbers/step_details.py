@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..window import JobWindow
-from . import resumed_state, schedule, step_batches, weights
+from . import layer_gradients, lone_batches, resumed_state, schedule, step_batches, weights
 
 
 class StepDetailsDetector(Detector):
@@ -15,9 +15,11 @@ class StepDetailsDetector(Detector):
     reason. The probe sends events of the batches of suspicious steps, and of the first steps of a
     process and those after a checkpoint. Reported are: a batch that is unlike the 512 micro-batches
     before it on its rank; samples of it that were in one of these before, where samples usually
-    were new; the same batch on two replicas; a learning rate that rises by half and by four times
-    what it usually rises by; and, at steps that an attempt before had too, another count of the
-    optimizer's updates, another batch, learning rate or state of random numbers.
+    were new; the same batch on two replicas; batches of one rank that its loss alone is high of,
+    while replicas have the same weights; the layers that a gradient norm comes from, and a single
+    element that is larger than all the others together; a learning rate that rises by half and by
+    four times what it usually rises by; and, at steps that an attempt before had too, another count
+    of the optimizer's updates, another batch, learning rate or state of random numbers.
 
     Parameters
     ----------
@@ -58,6 +60,9 @@ class StepDetailsDetector(Detector):
         "job.batch_unusual",
         "job.batch_repeated",
         "job.data_repeated",
+        "job.data_unusual",
+        "job.gradient_by_layer",
+        "job.gradient_of_one_element",
         "job.learning_rate_jumped",
         "job.optimizer_not_restored",
         "job.data_not_restored",
@@ -65,6 +70,7 @@ class StepDetailsDetector(Detector):
         "job.random_state_differs",
         "job.state_not_restored",
         "job.weights_differ",
+        "job.weights_parted",
         "rank.weights_differ",
     )
     of_steps = True
@@ -73,11 +79,15 @@ class StepDetailsDetector(Detector):
         self.keep = keep
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
-        """Return one finding of a kind at most."""
+        """Return one finding of a kind at most, but of replicas one for each that differs."""
         found = schedule.jumped(window, self.name)
         if window.named(step_batches.BATCH):
             said = list(step_batches.recent(window, self.keep))
-            found += step_batches.unusual(window, self.name, said)
+            lone = lone_batches.found(window, said)
+            odd = step_batches.unusual(window, self.name, said)
+            found += odd or lone_batches.evidence(window, self.name, lone)
+            found += lone_batches.unusual(window, self.name, lone)
+            found += layer_gradients.found(window, self.name, said)
             found += step_batches.repeated(window, self.name, said)
             found += step_batches.again(window, self.name, said)
             found += resumed_state.lost(window, self.name, said)

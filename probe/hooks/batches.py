@@ -124,8 +124,11 @@ class DrawnIndices:
                 try:
                     held = self._drawn.get(iterator)
                     if held is None:
-                        epoch = self._context.timeline.batches.begun()
-                        held = self._drawn[iterator] = (epoch, deque(maxlen=_DRAWN))
+                        batches = self._context.timeline.batches
+                        held = self._drawn[iterator] = (batches.begun(), deque(maxlen=_DRAWN))
+                        training = self._context.phases.current != "eval"
+                        if training and self._context.torch.is_grad_enabled():
+                            batches.seen(getattr(iterator, "_dataset", None))
                     held[1].append(drawn)
                 except Exception:  # noqa: BLE001  the edge of the job
                     self._context.failed()

@@ -31,10 +31,11 @@ class HookContext:
 
     `torch` is the job's own module. `failures` counts what went wrong in a hook. `gradient_hook`
     is the one on a parameter; it calls `gradient_seen` in each backward pass, and is relied on for
-    that while `gradient_hooked`. `traced_update`: a compiled update was made whose step is not yet
-    ended. `given_loss`: what an engine was given, before it divided and multiplied it. What every
-    step passes through asks `active` and `compiling` and the references themselves: once a step
-    every call finds cold caches and costs microseconds.
+    that while `gradient_hooked`. `layers` judges gradient norms (layers.py). `traced_update`: a
+    compiled update was made whose step is not yet ended. `given_loss`: what an engine was given,
+    before it divided and multiplied it. What every step passes through asks `active` and
+    `compiling` and the references themselves: once a step every call finds cold caches and costs
+    microseconds.
     """
 
     def __init__(
@@ -67,6 +68,8 @@ class HookContext:
         self.traced_update = False
         self.visible_updates = 0
         self.clipped = False
+        self.layers: Any = None
+        self.first_weights = ""
         self.norm_budget = TimeBudget(NORM_SHARE)
         self.local_budget = TimeBudget(LOCAL_SHARE)
         self.gradient_hook: Any = None

@@ -10,6 +10,7 @@ import math
 import time
 from typing import Any
 
+from . import layers
 from .context import HookContext
 
 _NEAR_INPUT = 8
@@ -38,7 +39,12 @@ def check_norm(context: HookContext, optimizer: Any) -> None:
         with torch.no_grad():
             half = grads[0].dtype in (torch.float16, torch.bfloat16)
             norms = torch._foreach_norm(grads, 2.0, *([torch.float32] if half else []))  # noqa: SLF001
-            keep_norm(context, torch.linalg.vector_norm(torch.stack(norms)), grads)
+            norm = torch.linalg.vector_norm(torch.stack(norms))
+            keep_norm(context, norm, grads)
+        if context.layers is not None:
+            layers.note(
+                context, norm, [one for group in optimizer.param_groups for one in group["params"]]
+            )
         if reader is not None:
             reader.mark("checked")
             context.norm_budget.spent(reader.check_seconds)

@@ -52,6 +52,7 @@ def install(context: HookContext) -> None:
                 strangers += 1
                 if known is None or strangers > TAKES_OVER:
                     context.step_optimizer = known = optimizer
+                    _note_first(context, optimizer)
                     gradients.watch_local(context, optimizer)
             if known is optimizer:
                 strangers = 0
@@ -93,6 +94,17 @@ def install(context: HookContext) -> None:
     context.undo.append(after(ends).remove)
     if context.step_optimizer is not None:
         gradients.watch_local(context, context.step_optimizer)
+
+
+def _note_first(context: HookContext, optimizer: Any) -> None:
+    """Keep a digest of the weights before the first update of a job of several processes.
+
+    Ranks that begin with the very same weights are replicas, though no wrapper says so.
+    """
+    if context.timeline.batches.on and context.distributed() and context.replica() is None:
+        context.first_weights = weights.whole(
+            weights.summed(context.torch, _named(context, optimizer))
+        )
 
 
 def closer(context: HookContext, on_device: Callable[[], None]) -> Callable[[], None]:
@@ -140,4 +152,15 @@ def _state(context: HookContext, optimizer: Any) -> StepState:
     replica = context.replica()
     if replica is not None:
         found.weights, found.replicas = weights.take(context.torch, replica)
+    elif context.first_weights:
+        found.weights = weights.summed(context.torch, _named(context, optimizer))
+        found.began_with = context.first_weights
     return found
+
+
+def _named(context: HookContext, optimizer: Any) -> list[tuple[str, Any]]:
+    """Return the parameters of an optimizer by name, by their place where nobody knows names."""
+    model = context.model
+    names = {id(one): name for name, one in model.named_parameters()} if model is not None else {}
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    return [(names.get(id(one), f"parameter-{n}."), one) for n, one in enumerate(parameters)]

@@ -98,6 +98,23 @@ def test_an_observation_that_gets_an_effect_is_an_incident_with_it(evaluated, tr
     assert [] == tracker.observations()
 
 
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [
+        pytest.param("job.data_repeated", ["job.data_repeated"], id="it has another reason"),
+        pytest.param("job.loss_spike", [], id="it is what the incident is about"),
+    ],
+)
+def test_what_an_incident_does_not_explain_stays_an_observation_beside_it(
+    evaluated, tracker, topology, found, kind, kept
+):
+    job = topology.job_entity
+    symptoms = [found(name, job, 40.0, score=2.0) for name in ("job.nonfinite", kind)]
+    evaluated(60, *symptoms)
+    assert tracker.incidents
+    assert kept == [row.kind for row in tracker.observations()]
+
+
 def test_an_observation_is_kept_after_its_end(evaluated, tracker, grows):
     evaluated(60, grows())
     assert [] == evaluated(95)

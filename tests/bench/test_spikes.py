@@ -8,23 +8,24 @@ pytest.importorskip("torch")
 
 import torch
 
-from bench.spikes import gpt, scoring, trainer
+from bench.spikes import gpt, scoring, shapes, spoiling
 from bench.spikes.__main__ import summed
-from bench.spikes.runs import AT, SpikeRun
-from bench.spikes.scoring import SpikeFault
+from bench.spikes.runs import SpikeRun
+from bench.spikes.shapes import SpikeFault, SpikeShape
 from rankscope.vocabulary import tables
 
 FAULTS = {
     one.name: one for one in tables.packaged(SpikeFault, "bench.spikes", "faults.toml", "fault")
 }
-NAMED = f"in step {AT} the batch of rank 1 (samples shard-09.bin:1, hash 0f) was unlike"
+NAMED = "in step 150 the batch of rank 1 (samples shard-09.bin:1, hash 0f) was unlike"
 
 
 def run(fault, *evidence, cause="numerics.loss_spike", observations=()):
     rows = [{"family": family, "text": text, "relation": "supports"} for family, text in evidence]
     document = {"root_cause": {"hypotheses": [{"fault": cause, "evidence": rows}]}}
     incidents = [document] if evidence else []
-    return scoring.score(FAULTS[fault], SpikeRun(fault, 1, incidents, [*observations], Path()))
+    shape = SpikeShape(fault, 1, resumes=False)
+    return scoring.score(FAULTS[fault], SpikeRun(shape, incidents, [*observations], Path()))
 
 
 def test_the_text_is_the_same_for_the_same_seed_and_has_frequent_tokens():
@@ -35,17 +36,39 @@ def test_the_text_is_the_same_for_the_same_seed_and_has_frequent_tokens():
     assert counts[:16].sum() > 0.5 * counts.sum()
 
 
-def test_a_flipped_bit_makes_one_small_number_huge():
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
+def test_a_seed_draws_a_shape_within_what_its_fault_allows(fault):
+    drawn = [shapes.drawn(fault, seed) for seed in range(64)]
+    assert drawn == [shapes.drawn(fault, seed) for seed in range(64)]
+    assert set(shapes.RANKS) == {shape.ranks for shape in drawn}
+    assert all(shape.suspect < shape.ranks for shape in drawn)
+    assert set(fault.variants) == {shape.variant for shape in drawn}
+    low, high = fault.factor
+    assert all(low <= shape.factor <= high for shape in drawn)
+
+
+def test_a_flipped_bit_makes_one_small_number_huge_and_its_sign_another():
     values = torch.full((4,), 0.01)
-    trainer.flip(values, 2)
-    assert [0.01, 0.01, 0.01] == pytest.approx(values[[0, 1, 3]].tolist())
+    spoiling.flip(values, 2, 30)
+    spoiling.flip(values, 3, 31)
+    assert [0.01, 0.01, -0.01] == pytest.approx(values[[0, 1, 3]].tolist())
     assert values[2] > 1e30
+
+
+def test_a_bit_is_flipped_of_an_element_that_is_not_zero_and_makes_it_larger():
+    values = torch.tensor([0.0, 0.25, 0.01])
+    spoiling.enlarge(values, 0, 28)
+    assert values[1] > 0.25
+    assert [0.0, 0.01] == pytest.approx(values[[0, 2]].tolist())
 
 
 @pytest.mark.parametrize("fault", ["corrupted_tokens", "poisoned_shard", "duplicated_shard"])
 def test_a_spoiled_shard_is_four_batches_of_one_rank(fault):
     text, before = gpt.corpus(64 * 16, 1), gpt.corpus(64 * 16, 1)
-    trainer.spoil(text, fault, first=(50 * 2 + 1) * gpt.BATCH, stride=2 * gpt.BATCH, seed=1)
+    shape = SpikeShape(
+        fault, 1, resumes=False, at=50, factor={"duplicated_shard": 20.0}.get(fault, 1.0)
+    )
+    spoiling.spoil(text, shape)
     changed = (text.samples != before.samples).any(dim=1).nonzero().view(-1).tolist()
     wanted = [(step * 2 + 1) * gpt.BATCH + row for step in range(50, 54) for row in range(8)]
     assert wanted == changed
@@ -54,7 +77,7 @@ def test_a_spoiled_shard_is_four_batches_of_one_rank(fault):
 def test_a_cause_is_right_only_with_the_evidence_and_the_batch_only_with_its_place():
     right = run("corrupted_tokens", ("loss", "the loss jumped"), ("batch", NAMED))
     assert (True, True) == (right.right, right.batch)
-    other = run("corrupted_tokens", ("batch", NAMED.replace(f"step {AT}", f"step {AT + 9}")))
+    other = run("corrupted_tokens", ("batch", NAMED.replace("step 150", "step 159")))
     assert (True, False) == (other.right, other.batch)
     assert not run("corrupted_tokens", ("loss", "the loss jumped")).right
     assert not run("corrupted_tokens", ("batch", NAMED), cause="numerics.nan_data").right

@@ -77,11 +77,25 @@ def test_a_gradient_norm_far_above_the_usual_is_suspicious():
 
 
 def test_a_landmark_sends_what_a_resume_has_to_restore(reported):
-    state = StepState(7, b"random", [("module.a.weight", b"1")], "2:ab")
+    state = StepState(7, b"random", [("module.a.weight", 1)], "2:ab")
     (event,) = reported([2.0], state=state)
     assert ("landmark", 7) == (event.attributes["reason"], event.attributes["updates"])
     assert 16 == len(event.attributes["random"])
     assert event.attributes["weights"].startswith("a=")
+
+
+def test_a_few_draws_leave_the_stream_of_random_numbers_as_it_is(reported):
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(3)
+    states = []
+    for draws in (100, 3, 5056):
+        torch.rand(draws)
+        states.append(bytes(torch.get_rng_state().tolist()))
+    streams = [
+        reported([2.0], first=step, state=StepState(7, state))[0].attributes["random_stream"]
+        for step, state in enumerate(states)
+    ]
+    assert streams[0] == streams[1] != streams[2]
 
 
 def test_samples_that_come_again_in_one_pass_over_the_data_are_suspicious(reported):

@@ -89,7 +89,7 @@ def test_first_steps_and_those_after_a_checkpoint_are_landmarks_and_some_by_thei
             ring.saved()
         due += [number] if ring.due(number) else []
         step(ring, number, batch(number))
-    assert [1, 2, 3, 4, 64, 100, 101, 102, 103, 128, 256] == due
+    assert [1, 2, 3, 4, 32, 64, 96, 100, 101, 102, 103, 128, 160, 192, 224, 256, 288] == due
     ring.suspected(300)
     assert [304, 320, 336] == [number for number in range(301, 340) if ring.due(number)]
 
@@ -139,3 +139,28 @@ def test_ids_are_ranges_of_numbers_or_what_the_dataset_says_of_them(ring):
     ring.locate = lambda _: 1 / 0
     assert "8-9" == ring.named([8, 9])
     assert 1 == ring.failures
+
+
+class Located:
+    def locate(self, index):
+        return f"seen:{index}"
+
+
+def test_the_dataset_of_a_loader_names_samples_unless_the_loop_gave_one(ring):
+    first, dataset = Located(), Located()
+    ring.seen(first)
+    ring.seen(dataset)
+    assert "seen:8" == ring.named([8])
+    ring.given(lambda index: f"given:{index}")
+    ring.seen(dataset)
+    assert "given:8" == ring.named([8])
+
+
+def test_a_dataset_that_is_gone_or_can_have_no_reference_names_nothing(ring):
+    dataset = Located()
+    ring.seen(dataset)
+    del dataset
+    assert "8-9" == ring.named([8, 9])
+    ring.seen([1, 2])
+    assert "8-9" == ring.named([8, 9])
+    assert 0 == ring.failures

@@ -106,3 +106,15 @@ def test_figures_of_floats_show_what_is_not_finite_and_count_no_tokens():
     found = made(batch, counts=TokenCounts())
     assert math.isnan(found.figures["mean"])
     assert {"size", "mean"} == set(found.figures)
+
+
+def test_keys_beside_the_tensors_are_ids_with_their_files_where_these_are_there():
+    keys = [f"sample{row}" for row in range(4)]
+    assert tuple(keys) == made((keys, tokens(1))).ids
+    files = ["/data/train-0.tar"] * 4
+    named = made({"__key__": keys, "__url__": files, "input_ids": tokens(1)}).ids
+    assert "train-0.tar:sample0" == named[0]
+
+
+def test_what_is_no_text_for_each_sample_is_no_id():
+    assert () == made((tokens(1), [1, 2], ["a", 2], [])).ids

@@ -176,6 +176,25 @@ def test_the_part_of_the_state_that_was_not_restored_is_named(resumed, changed, 
     assert {kind} | symptom == set(lost)
 
 
+def test_random_numbers_of_another_stream_were_not_restored(resumed):
+    lost = resumed(landmarks(random_stream="a"), landmarks(random="s", random_stream="b"))
+    assert "random numbers on the CPU were not restored" in lost["job.state_not_restored"].text
+
+
+def test_a_loader_that_drew_a_random_number_more_is_no_loss(resumed):
+    assert {} == resumed(landmarks(random_stream="a"), landmarks(random="s", random_stream="a"))
+
+
+def test_what_one_rank_alone_did_not_restore_is_named_from_its_second_step_on(resumed):
+    before = [*landmarks(), *(said(step, 1, **STATE) for step in (40, 41))]
+    after = [said(step, 1, **STATE | {"updates": 1}) for step in (40, 41)]
+    assert (
+        "(rank 1, step 40"
+        in resumed(before, [*landmarks(), *after])["job.optimizer_not_restored"].text
+    )
+    assert {} == resumed(before, [*landmarks(), *after[:1]])
+
+
 def test_data_that_begin_again_are_told_by_the_step_that_had_the_batch(resumed):
     before = [said(0, **STATE | {"hash": "first"}), *landmarks()]
     lost = resumed(before, [said(40, **STATE | {"hash": "first"})])
@@ -212,6 +231,13 @@ def test_the_replica_that_differs_from_the_others_is_named_with_the_layers(found
     assert [1] == list(drifted["rank.weights_differ"].entity.ranks)
 
 
+def test_the_last_step_at_which_they_had_the_same_weights_is_named(found):
+    before = [weighed(rank, step=32) for rank in range(2)]
+    drifted = found(*before, weighed(0), weighed(1, "c"))["job.weights_differ"]
+    assert drifted.text.startswith("after step 48 ")
+    assert drifted.text.endswith("; after step 32 they were")
+
+
 def test_of_two_replicas_it_cannot_be_said_whose_weights_are_right(found):
     drifted = found(weighed(0), weighed(1, "c"))
     assert "it cannot be said whose are right" in drifted["rank.weights_differ"].text
@@ -220,3 +246,124 @@ def test_of_two_replicas_it_cannot_be_said_whose_weights_are_right(found):
 
 def test_weights_of_other_steps_or_of_another_group_are_not_compared(found):
     assert {} == found(weighed(0), weighed(1, "c", step=49), weighed(2, "d", group="2:cd"), ranks=3)
+
+
+def losses(*high, rank=1, ranks=3, by=3.0, level=2.0):
+    """Local losses of ranks; one of them has some steps with a high one."""
+    plane = np.random.default_rng(7).normal(level, 0.02, (ranks, STEPS))
+    plane[rank, list(high)] += by
+    return {"training.loss|local": plane}
+
+
+def test_a_rank_whose_loss_alone_is_high_in_several_steps_has_unusual_data(found):
+    events = [said(step, rank=1, ids="472-479") for step in (50, 51, 52)]
+    odd = found(*events, ranks=3, planes=losses(50, 51, 52))
+    assert {"job.data_unusual", "job.batch_unusual"} == set(odd)
+    assert "from step 50 to 52 the loss of rank 1 was high" in odd["job.data_unusual"].text
+    assert "samples 472-479" in odd["job.data_unusual"].text
+    assert odd["job.data_unusual"].score < 1
+
+
+def test_a_single_odd_batch_is_evidence_and_nothing_of_its_own(found):
+    odd = found(said(50, rank=1), ranks=3, planes=losses(50))
+    assert {"job.batch_unusual"} == set(odd)
+    assert "that of its peers 2" in odd["job.batch_unusual"].text
+
+
+@pytest.mark.parametrize(
+    "planes",
+    [
+        pytest.param(losses(*range(50, STEPS)), id="it does not come back"),
+        pytest.param(losses(50, 51, by=0.05), id="within what ranks differ by"),
+        pytest.param(
+            {"training.loss|local": losses(50, 51)["training.loss|local"][1:2]}, id="no peers"
+        ),
+        pytest.param(
+            {"training.loss|local": np.tile(losses(50, 51)["training.loss|local"][1], (3, 1))},
+            id="all ranks alike",
+        ),
+        pytest.param({}, id="no losses"),
+    ],
+)
+def test_data_are_not_unusual_where_weights_or_noise_may_be_the_reason(found, planes):
+    ranks = len(next(iter(planes.values()), np.zeros((3, 1))))
+    row = min(1, ranks - 1)
+    assert {} == found(*(said(step, rank=row) for step in (50, 51)), ranks=ranks, planes=planes)
+
+
+def test_layers_of_a_suspicious_step_are_named_by_their_norms(found):
+    event = said(50, reason="gradient", gradient_groups=12, gradient_norms="head=9 norm=0.1")
+    layers = found(event)["job.gradient_by_layer"]
+    assert "in step 50 the largest gradient norms of 12 groups of layers are head=9" in layers.text
+
+
+def test_the_layer_in_which_gradients_stopped_being_finite_is_the_one_nearest_to_the_loss(found):
+    known = {"gradient_groups": 12, "gradient_bad": 3, "gradient_bad_last": "blocks.0"}
+    assert (
+        "blocks.0 nearest to the loss"
+        in found(said(50, reason="nonfinite", **known))["job.gradient_by_layer"].text
+    )
+    text = found(said(50, reason="nonfinite", **known | {"gradient_bad": 12}))[
+        "job.gradient_by_layer"
+    ].text
+    assert text.endswith("all 12 groups of layers are not finite")
+
+
+def test_a_single_element_that_is_a_whole_gradient_is_information_of_its_own(found):
+    known = {"gradient_groups": 2, "gradient_norms": "a=1e+34", "element": 1e34}
+    event = said(50, reason="nonfinite", **known, element_group="a", element_others=0.3)
+    alone = found(event)["job.gradient_of_one_element"]
+    assert "one element of the gradient of a was 1e+34, all the others together 0.3" in alone.text
+    assert alone.score < 1
+
+
+def begun(rank, second="b", step=48, first="1f"):
+    return said(
+        step,
+        rank=rank,
+        reason="landmark",
+        weights=f"head=aa blocks.1={second}",
+        weights_first=first,
+    )
+
+
+def test_ranks_that_began_with_the_same_weights_and_part_are_information(found):
+    parted = found(begun(0), begun(1, "c"))
+    assert {"job.weights_parted"} == set(parted)
+    assert "after step 48 they are not the same in blocks.1" in parted["job.weights_parted"].text
+    assert parted["job.weights_parted"].score < 1
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param([begun(0), begun(1)], id="they are the same"),
+        pytest.param([begun(0), begun(1, "c", first="2f")], id="they began with others"),
+        pytest.param(
+            [begun(0), begun(1, "c"), begun(0, step=56), begun(1, step=56)],
+            id="they are reduced now and then",
+        ),
+    ],
+)
+def test_weights_that_no_replica_has_to_have_alike_are_not_compared(found, events):
+    assert {} == found(*events)
+
+
+def test_replicas_that_all_read_the_same_batches_are_information(found):
+    events = [weighed(rank, step=step) for rank in range(2) for step in (0, 1, 2)]
+    same = [
+        replace(one, attributes=one.attributes | {"hash": f"h{i % 3}"})
+        for i, one in enumerate(events)
+    ]
+    text = found(*same)["job.data_repeated"].text
+    assert "ranks 0, 1 had the very same batches in 3 steps from step 0 on" in text
+
+
+def test_some_replicas_with_the_same_batches_may_share_a_sequence(found):
+    hashes = ("a", "a", "b", "b")
+    events = [weighed(rank, step=step) for rank in range(4) for step in (0, 1, 2)]
+    pairs = [
+        replace(one, attributes=one.attributes | {"hash": hashes[one.attributes["rank"]]})
+        for one in events
+    ]
+    assert {} == found(*pairs, ranks=4)
