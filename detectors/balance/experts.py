@@ -14,8 +14,9 @@ from ..window import Floats, Ints, JobWindow, StepValues
 _NEWEST, _FEWEST = 120.0, 20
 _BLOCKS = 6
 
-_SIGMAS, _FEWEST_OTHERS = 4.0, 3
-"""How many standard errors beyond what they differ by so many members must have become faster."""
+_FEWEST_OTHERS, _STUDENT = 3, (15.8, 8.0, 5.9, 5.0, 4.5)
+"""How many standard errors beyond what they differ by so many members, and one more each, must have
+become faster: Student's distribution at two in a thousand, as few members say little of that."""
 
 MOST = 4
 """So many groups are named, the most uneven first."""
@@ -236,5 +237,6 @@ def _gave_their_tokens(own: Floats, count: int, excess: float) -> bool:
         return False
     if len(others) < _FEWEST_OTHERS:
         return True
-    error = medians.OF_MEDIAN * medians.spread(others) / np.sqrt(len(others))
-    return bool(fell >= _SIGMAS * error and change[slowest] >= 1 + excess / 4)
+    error = float(np.std(others, ddof=1)) / np.sqrt(len(others))
+    sigmas = _STUDENT[min(len(others) - _FEWEST_OTHERS, len(_STUDENT) - 1)]
+    return bool(fell >= sigmas * error and change[slowest] >= 1 + excess / 4)
