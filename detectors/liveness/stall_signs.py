@@ -139,18 +139,22 @@ def left(stall: StalledWindow) -> list[Finding]:
 
     They ended, said that training is over, or say that they evaluate while they are asleep, or
     where nobody evaluates alone: by the newest event of each. Who evaluates for all is the first of
-    the job or of a host, or the only one that says anything of phases.
+    the job or of a host, or the only one that says anything of phases. Where most of those that say
+    anything evaluate, the job does.
     """
     window = stall.window
     asleep = activity.since(window, stall.last).cpu < activity.BUSY[0]
     say = {window.row_of_event(event) for event in window.named("training.phase")} - {None}
     alone = asleep | (~firsts(window) if len(say) > 1 else False)
     gone: dict[int, str] = {}
+    evaluate: set[int] = set()
     for event in window.events:
         row = window.row_of_event(event)
         if row is None or event.at < stall.last - 2 * stall.usual - 2.0:
             continue
         phase = event.attributes.get("phase") if event.name == "training.phase" else None
+        if phase is not None:
+            (evaluate.add if phase == "eval" else evaluate.discard)(row)
         if (
             phase == "shutdown"
             or (phase == "eval" and alone[row])
@@ -159,6 +163,9 @@ def left(stall: StalledWindow) -> list[Finding]:
             gone[row] = event.name
         elif phase is not None:
             gone.pop(row, None)
+    if len(evaluate) > len(say) / 2 and len(say) > 1:
+        ended = "process.exit"
+        gone = {row: name for row, name in gone.items() if row not in evaluate or name == ended}
     if not 0 < len(gone) <= len(window.ranks) / 2:
         return []
     return [

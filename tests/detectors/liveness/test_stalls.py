@@ -101,6 +101,11 @@ def test_a_rank_that_goes_on_to_evaluate_while_its_peers_train_has_left_the_loop
     assert left == [one.entity.id for one in found if one.kind == "rank.left_loop"]
 
 
+def test_where_most_ranks_announce_an_evaluation_none_of_them_has_left_the_loop(evaluated, event):
+    said = [event("training.phase", 61, rank=rank, phase="eval") for rank in range(4)]
+    assert [] == [f for f in evaluated(500, events=tuple(said)) if f.kind == "rank.left_loop"]
+
+
 def test_a_job_whose_processes_all_ended_is_not_stalled(evaluated, event):
     events = tuple(event("process.exit", 62, rank=rank, exit_code=1) for rank in range(4))
     assert [] == evaluated(200, events=events)
