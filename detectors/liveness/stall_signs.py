@@ -23,6 +23,9 @@ SILENT_SECONDS = 12.0
 RECEIVED_SECONDS = 8.0
 """A probe is silent after the first, and counts as received within the second."""
 
+LACKS = 2.0
+"""A probe that sends its age less often is silent after so many of its intervals."""
+
 TOGETHER, REPORT_SECONDS = 1.5, 5.0
 """So many reporting intervals, of such a length at least while no step ends, lie at most between
 the last reports of ranks that end together."""
@@ -246,21 +249,25 @@ def outside(stall: StalledWindow, tops: dict[int, str]) -> list[Finding]:
 def silent(stall: StalledWindow) -> list[Finding]:
     """Return ranks whose probe fell silent while their host and most other probes report.
 
-    Of ranks that ended together, as in a restart, the last reports lie an interval apart.
+    Of ranks that ended together, as in a restart, the last reports lie an interval apart. While no
+    step ends a probe sends its age alone, as often as it does, whatever else its host sends.
     """
     window = stall.window
     silence = window.now - window.last_received
     interval = host_interval(window)
+    own = window.rank_readings[AGE].period() if AGE in window.rank_readings else 0.0
     host_silence = np.full(len(silence), np.inf)
     if len(window.hosts):
         of_host = window.now - window.host_last_received[window.host_of]
         host_silence = np.where(window.host_of >= 0, of_host, np.inf)
     received = np.maximum(RECEIVED_SECONDS, 1.7 * interval)
     speaking = np.isfinite(silence) & (silence < received)
-    late = silence > np.maximum(SILENT_SECONDS, 2.5 * interval)
+    late = silence > np.maximum(max(SILENT_SECONDS, LACKS * own), 2.5 * interval)
     late &= ~_ended(window)
     others = float(window.last_received[speaking].max(initial=-np.inf))
-    late &= window.last_received < others - TOGETHER * np.maximum(REPORT_SECONDS, interval)
+    late &= window.last_received < others - TOGETHER * np.maximum(
+        max(REPORT_SECONDS, own), interval
+    )
     quiet = np.flatnonzero(late & (host_silence < received) & np.isfinite(silence))
     if not 0 < len(quiet) <= speaking.sum():
         return []

@@ -308,6 +308,17 @@ def test_a_probe_is_silent_where_others_reported_on(evaluated, others, named):
     assert named == [f.entity.id for f in findings if f.kind == "rank.probe_silent"]
 
 
+@pytest.mark.parametrize(("silent", "named"), [(75.0, []), (55.0, ["2"])])
+def test_a_probe_that_reports_every_fifteen_seconds_is_silent_after_two_of_them(
+    evaluated, silent, named
+):
+    """In an evaluation nothing but ages comes, each rank's at a moment of its own."""
+    held = {AGE: readings(START + np.arange(0.0, 91, 15), np.zeros((4, 1)))}
+    last_received = np.array([90.0, 94.0, silent, 86.0]) + START
+    findings = evaluated(94.5, last_received=last_received, readings=held)
+    assert named == [f.entity.id for f in findings if f.kind == "rank.probe_silent"]
+
+
 def test_most_probes_cannot_be_silent(evaluated):
     last_received = np.array([90.0, 63.0, 63.0, 63.0]) + START
     assert ["job.stalled"] == kinds(evaluated(90, last_received=last_received))
