@@ -260,7 +260,9 @@ def _scope(
         inside = sum(rank in entity.ranks for rank in affected)
     else:
         inside = sum(rank in affected for rank in entity.ranks)
-    score = 2 * inside / (len(affected) + len(entity.ranks))
+    # Storage of the network is everybody's: now this rank waits for it, now that one.
+    of_all = entity.type == "storage" and entity.host is None
+    score = inside / len(affected) if of_all else 2 * inside / (len(affected) + len(entity.ranks))
     weight = weights.cover * score - SCOPE_NEEDED
     row = Evidence(
         relation="supports" if weight > 0 else "contradicts",

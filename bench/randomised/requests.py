@@ -49,13 +49,13 @@ def points(metric: dict[str, Any]) -> list[dict[str, Any]]:
 
 def series(metric: dict[str, Any], point: dict[str, Any]) -> str:
     """Return the name of the series that a point belongs to, of its host."""
-    named = sorted((row["key"], str(row["value"])) for row in point["attributes"])
+    named = sorted((row["key"], str(row["value"])) for row in point.get("attributes", ()))
     return f"{metric['name']} {named}"
 
 
 def attribute(point: dict[str, Any], key: str) -> str:
     """Return an attribute of a point as text, "" where it has none."""
-    values = (row["value"] for row in point["attributes"] if row["key"] == key)
+    values = (row["value"] for row in point.get("attributes", ()) if row["key"] == key)
     held: dict[str, Any] = next(values, {})
     return str(next(iter(held.values()), ""))
 

@@ -90,6 +90,9 @@ class WorldScore:
         loud = [one.severity != "info" for case in quiet for one in case.false]
         about = sum(_above(one.about) for one in faulty)
         false = sum(_above(one.false) for one in self.cases)
+        answers = [
+            (answer.probability, answer.right) for one in self.cases for answer in one.answers
+        ]
         return {
             "precision": _share(about, about + false),
             "recall": _share(len(found), len(faulty)),
@@ -104,9 +107,8 @@ class WorldScore:
             "false_above_info_per_job_day": _share(
                 24 * 60 * sum(loud), sum(one.minutes for one in quiet)
             ),
-            "calibration_error": calibration_error(
-                (answer.probability, answer.right) for one in self.cases for answer in one.answers
-            ),
+            "calibration_error": calibration_error(answers),
+            "calibration_error_by_chance": error_by_chance(chance for chance, _ in answers),
         }
 
 
@@ -174,11 +176,39 @@ def calibration_error(answers: Iterable[tuple[float, bool]]) -> float | None:
     """Return the mean over bins of |mean probability - share right|, weighted by their answers."""
     bins: dict[int, list[tuple[float, bool]]] = defaultdict(list)
     for probability, right in answers:
-        bins[min(_BINS - 1, int(probability * _BINS))].append((probability, right))
+        bins[_bin(probability)].append((probability, right))
     total = sum(len(rows) for rows in bins.values())
     if not total:
         return None
     return sum(abs(sum(at - right for at, right in rows)) for rows in bins.values()) / total
+
+
+def error_by_chance(probabilities: Iterable[float]) -> float | None:
+    """Return the calibration error to expect of answers each of which is as probable as it says.
+
+    Few answers differ from their probabilities by chance alone: what is measured says something
+    only where it is larger than this.
+    """
+    bins: dict[int, list[float]] = defaultdict(list)
+    for probability in probabilities:
+        bins[_bin(probability)].append(probability)
+    total = sum(len(rows) for rows in bins.values())
+    return sum(_chance_off(rows) for rows in bins.values()) / total if total else None
+
+
+def _chance_off(probabilities: list[float]) -> float:
+    """Return by how many the right ones of some answers differ from their expected number."""
+    chances = [1.0]  # of none, one, two ... being right
+    for probability in probabilities:
+        right = [0.0, *(chance * probability for chance in chances)]
+        wrong = [*(chance * (1 - probability) for chance in chances), 0.0]
+        chances = [one + other for one, other in zip(right, wrong, strict=True)]
+    expected = sum(probabilities)
+    return sum(chance * abs(number - expected) for number, chance in enumerate(chances))
+
+
+def _bin(probability: float) -> int:
+    return min(_BINS - 1, int(probability * _BINS))
 
 
 def _about(named: NamedCause, truth: dict[str, Any]) -> bool:

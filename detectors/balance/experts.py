@@ -13,6 +13,11 @@ from ..window import Floats, Ints, JobWindow, StepValues
 
 _NEWEST, _FEWEST = 120.0, 20
 _BLOCKS = 6
+
+_FEWEST_OTHERS, _STUDENT = 3, (15.8, 8.0, 5.9, 5.0, 4.5)
+"""How many standard errors beyond what they differ by so many members, and one more each, must have
+become faster: Student's distribution at two in a thousand, as few members say little of that."""
+
 MOST = 4
 """So many groups are named, the most uneven first."""
 
@@ -25,9 +30,10 @@ class ExpertsDetector(Detector):
     first; popular experts show in one of three ways that no device does: the same position is slow
     in several groups (each holds the same experts there); the slowest member changes from minute
     to minute; or the others have become faster than they were, because tokens went to one. The
-    last is so certain a sign that half of the excess is enough for it. Where each rank reports the
-    tokens that it calculates, the router's work is seen itself: one member has more than the others
-    step after step, and works longer by as much.
+    last is so certain a sign that half of the excess is enough for it, where they became faster
+    by more than members do by themselves (a router's favour wanders) and the slowest one slower.
+    Where each rank reports the tokens that it calculates, the router's work is seen itself: one
+    member has more than the others step after step, and works longer by as much.
 
     Parameters
     ----------
@@ -92,7 +98,7 @@ class ExpertsDetector(Detector):
                     routed.append((more, group, rows))
         uneven = [
             found for found in uneven
-            if _others_faster(own[found[2]], count, found[0])
+            if _gave_their_tokens(own[found[2]], count, found[0])
             or (found[0] >= self.least and (_same_position(profiles, self.least)
                                             or _changes(own[found[2], -count:], self.least)))
         ]  # fmt: skip
@@ -208,14 +214,29 @@ def _changes(own: Floats, least: float) -> bool:
     return bool(high.mean() >= 0.6 and len(np.unique(slowest)) >= 2)
 
 
-def _others_faster(own: Floats, count: int, excess: float) -> bool:
-    """Tell whether members have become faster than in the early steps while one became slower."""
+def _gave_their_tokens(own: Floats, count: int, excess: float) -> bool:
+    """Tell whether members have become faster than in the early steps while one became slower.
+
+    What one has more of the others have less of, each by its share: they fall alike, and by more
+    than their own differences leave to chance.
+    """
     count = min(count, (own.shape[1] - parts.WARM_UP) // 2)  # of a young job, its halves
     early = own[:, parts.WARM_UP : -count][:, : parts.HABIT]
     now, before = medians.median(own[:, -count:], axis=1), medians.median(early, axis=1)
+    if not np.isfinite(now).any():
+        return False
     with np.errstate(invalid="ignore", divide="ignore"):
         change = now / before
-    others = np.delete(change, int(np.nanargmax(now))) if np.isfinite(now).any() else change
+    slowest = int(np.nanargmax(now))
+    others = np.delete(change, slowest)
     others = others[np.isfinite(others)]
-    gained = 0.3 * excess / max(len(own) - 1, 1)
-    return bool(len(others) and medians.middle(others) <= 1 - max(gained, 0.02))
+    if not len(others):
+        return False
+    fell = 1 - medians.middle(others)
+    if fell < max(0.3 * excess / max(len(own) - 1, 1), 0.02):
+        return False
+    if len(others) < _FEWEST_OTHERS:
+        return True
+    error = float(np.std(others, ddof=1)) / np.sqrt(len(others))
+    sigmas = _STUDENT[min(len(others) - _FEWEST_OTHERS, len(_STUDENT) - 1)]
+    return bool(fell >= sigmas * error and change[slowest] >= 1 + excess / 4)

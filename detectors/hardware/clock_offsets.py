@@ -8,7 +8,7 @@ from ...vocabulary.findings import Finding
 from .. import durations, medians
 from ..contract import Detector
 from ..findings import report
-from ..window import JobWindow
+from ..window import Floats, JobWindow
 from . import devices
 
 OFFSET = "system.clock.offset"
@@ -16,11 +16,26 @@ OFFSET = "system.clock.offset"
 FIRST = 8
 """So many of the oldest readings tell where a clock was."""
 
+SCATTER, MOST_OF_THEM = 5.0, 0.75
+"""A clock is one of its peers' within so many times what so many of them differ by: in a cluster
+without a common time source all clocks are off, and none is a host's fault."""
+
+
+def _among_its_peers(every: Floats, now: float) -> bool:
+    """Tell whether a clock is off by no more than its peers' differ; every: [hosts], of all."""
+    if len(every) < 3:
+        return False
+    others = np.delete(every, int(np.argmin(np.abs(every - now))))
+    away = np.abs(others - medians.middle(others))
+    usual = float(np.quantile(away, MOST_OF_THEM, method="higher"))
+    return abs(now - medians.middle(others)) < SCATTER * usual
+
 
 class ClockOffsetsDetector(Detector):
     """Name hosts whose clock is further from the median of the job's hosts than logs bear.
 
-    The newest reading and the one `seconds` before must both be beyond `least`, on the same side. A
+    The newest reading and the one `seconds` before must both be beyond `least`, on the same side,
+    and beyond all that its peers' clocks differ by among themselves. A
     clock that has moved by as much from where it was, and away from its peers, is off as well, and
     since then: clocks that stray by a tenth of a second each hide what one of them does.
     It costs the job nothing, so it is worth knowing and no more: telemetry is freed of offsets
@@ -79,6 +94,8 @@ class ClockOffsetsDetector(Detector):
             now, first = float(value[host]), medians.middle(past[:FIRST])
             zero, middle = self._moved(now, first, float(others[host])), float(others[host])
             if zero is None:
+                if _among_its_peers(value[valid], now):
+                    continue
                 zero = middle = everyone
             sign = float(np.sign(now - middle))
             if (past[-1] - zero) * sign < self.least or (now - zero) * sign < self.least:

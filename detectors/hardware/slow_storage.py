@@ -14,7 +14,7 @@ from .. import medians
 from ..contract import Detector
 from ..findings import report
 from ..tenants import guessed, own_events, own_logs, signature_of, text_of
-from ..window import Flags, JobWindow
+from ..window import Flags, Floats, Ints, JobWindow, PeriodicReadings
 from . import counters, past
 from .full_disks import SYSTEM, UTILIZATION
 from .stuck_drivers import CALLS, silent_hosts
@@ -25,6 +25,9 @@ ERROR = re.compile(
 
 OF_THE_NETWORK = re.compile(r"(?:nfs|lustre|ceph|gpfs)\.")
 """Signatures of the kernel's clients of network file systems."""
+
+READINGS = 3
+"""Blocked processes are counted at single moments: so many readings say how many there are."""
 
 SHARED = "shared"
 """What storage of the network is called whose mount no host reports the usage of."""
@@ -49,11 +52,13 @@ class SlowStorageDetector(Detector):
     disk is in use nearly all the time, tasks wait for I/O (pressure), processes are blocked in the
     kernel. One that rose on a host counts as evidence about its storage; on half of the hosts or
     more, as evidence about the mount that they share: the one on which all report the very same
-    usage, or, where there is none but the hosts' own disks rest, storage of the network whose mount
-    nobody reports ("shared"). Processes that are blocked say nothing where the host's calls into a
-    driver hang, or none of its devices gives a reading: those are what they wait for. Whether steps
-    or checkpoints wait for it is for other detectors to say. What the kernel logs about a disk or a
-    file system counts as well.
+    usage, or storage of the network whose mount nobody reports ("shared"). That is what several
+    hosts wait for as well whose own disks rest, or of whose disks nobody reports anything: disks
+    are slow one by one. And it is what all of them wait for whose disks are not seen at work while
+    the kernel of one complains of a file server. Processes that are blocked say nothing where the
+    host's calls into a driver hang, or none of its devices gives a reading: those are what they
+    wait for. Whether steps or checkpoints wait for it is for other detectors to say. What the
+    kernel logs about a disk or a file system counts as well.
 
     Parameters
     ----------
@@ -115,7 +120,14 @@ class SlowStorageDetector(Detector):
         ):
             for _, name in counters.variants(window.host_readings, metric):
                 self._waits(window, name, least, words, best)
-        return [*self._findings(window, best), *self._errors(window)]
+        elsewhere = _of_file_servers(window)
+        complain = {window.hosts.index(event.resource.host) for event in elsewhere}
+        together = self._together(window, best, complain)
+        shared = _of_the_network(window, together | complain) if together | complain else None
+        return [
+            *self._findings(window, best, together, shared),
+            *self._errors(window, elsewhere, shared),
+        ]
 
     def _waits(
         self, window: JobWindow, name: str, least: float, words: str, best: dict[int, _StorageWait]
@@ -129,7 +141,7 @@ class SlowStorageDetector(Detector):
         now = held.rate(start, newest) if counts else held.mean(start, newest)
         hosts = np.flatnonzero((now >= least) & (now < 1e6))
         if len(hosts) and name.startswith("system.processes.blocked"):
-            hosts = hosts[~_in_a_driver(window)[hosts]]
+            hosts = hosts[~_in_a_driver(window)[hosts] & (_counted(held, start)[hosts] >= READINGS)]
         if not len(hosts):
             return
         levels = past.blocks(held.of(hosts), start, self.past, counter=counts)
@@ -146,33 +158,53 @@ class SlowStorageDetector(Detector):
             signal = name.partition("|")[0]
             best[host] = _StorageWait(score, signal, words.format(seen), seen, before, onset)
 
-    def _findings(self, window: JobWindow, best: dict[int, _StorageWait]) -> list[Finding]:
-        if not best:
-            return []
-        shared = _shared_mount(window) or self._elsewhere(window, best)
-        if shared is not None and len(best) > 1 and 2 * len(best) >= len(window.hosts):
-            host = max(best, key=lambda number: (best[number].score, -number))
-            ranks = RankSet(r for number in best for r in window.host_entity(number).ranks)
-            entity = Entity("storage", shared, None, ranks)
-            return [self._finding(window, entity, best[host], f" on {len(best)} hosts")]
-        return [
-            self._finding(window, _storage(window, host), found, "")
-            for host, found in sorted(best.items())
+    def _findings(
+        self,
+        window: JobWindow,
+        best: dict[int, _StorageWait],
+        together: set[int],
+        shared: Entity | None,
+    ) -> list[Finding]:
+        """Return a finding for each host that waits for its own storage, and one for all others."""
+        found = [
+            self._finding(window, _storage(window, host), wait, "")
+            for host, wait in sorted(best.items())
+            if host not in together
         ]
+        if together and shared is not None:
+            worst = max(together, key=lambda number: (best[number].score, -number))
+            where = f" on {len(together)} hosts" if len(together) > 1 else ""
+            found.append(self._finding(window, shared, best[worst], where))
+        return found
 
-    def _elsewhere(self, window: JobWindow, best: dict[int, _StorageWait]) -> str | None:
-        """Return SHARED where the own disks of all hosts that wait are known and rest."""
-        rests = np.zeros(len(window.hosts), np.bool_)
+    def _together(
+        self, window: JobWindow, best: dict[int, _StorageWait], complain: set[int]
+    ) -> set[int]:
+        """Return the hosts that wait for storage that they share, as it seems.
+
+        complain: hosts whose kernels complain of a file server.
+        """
+        many = len(best) > 1 and 2 * len(best) >= len(window.hosts)
+        if many and _shared_mount(window) is not None:
+            return set(best)
+        used = self._used(window)
+        elsewhere = {
+            host
+            for host, wait in best.items()
+            if wait.signal != "system.disk.io_time" and not used[host] >= self.waiting
+        }
+        return elsewhere if complain or len(elsewhere) > 1 else set()
+
+    def _used(self, window: JobWindow) -> Floats:
+        """Return [hosts], how much of the time the busiest disk is in use; NaN where unknown."""
+        used = np.full(len(window.hosts), np.nan)
         for _, name in counters.variants(window.host_readings, "system.disk.io_time"):
             held = window.host_readings[name]
             newest = held.newest_at()
-            if newest == -np.inf:
-                continue
-            used = held.rate(newest - max(self.seconds, 3.2 * held.period()), newest)
-            if not (np.nan_to_num(used)[list(best)] < self.waiting).all():
-                return None
-            rests |= np.isfinite(used)
-        return SHARED if rests[list(best)].all() else None
+            if newest > -np.inf:
+                start = newest - max(self.seconds, 3.2 * held.period())
+                used = np.fmax(used, held.rate(start, newest))
+        return used
 
     def _finding(
         self, window: JobWindow, entity: Entity, wait: _StorageWait, where: str
@@ -193,25 +225,20 @@ class SlowStorageDetector(Detector):
             text=f"{entity}: {wait.text}{where} (before: {before})",
         )
 
-    def _errors(self, window: JobWindow) -> list[Finding]:
+    def _errors(
+        self, window: JobWindow, elsewhere: Sequence[Event], shared: Entity | None
+    ) -> list[Finding]:
         """Return the first complaint of each host, and of all hosts about the network's storage."""
         found: dict[str, Finding] = {}
-        elsewhere: list[Event] = []
         for event in own_logs(window):
-            signature, host = signature_of(event), event.resource.host
-            if host not in window.hosts or not window.searches.found(ERROR, event, signature_of):
+            host = event.resource.host
+            if host in found or not _complains(window, event):
                 continue
-            if OF_THE_NETWORK.match(signature):
-                elsewhere.append(event)
-            elif host not in found:
+            if not OF_THE_NETWORK.match(signature_of(event)):
                 entity = _storage(window, window.hosts.index(host))
                 found[host] = self._error(window, entity, event)
-        if elsewhere:
-            hosts = {window.hosts.index(event.resource.host) for event in elsewhere}
-            ranks = RankSet(r for host in sorted(hosts) for r in window.host_entity(host).ranks)
-            alone = window.hosts[min(hosts)] if len(hosts) == 1 and not ranks else None
-            entity = Entity("storage", _shared_mount(window) or SHARED, alone, ranks)
-            return [*found.values(), self._error(window, entity, elsewhere[0])]
+        if elsewhere and shared is not None:
+            return [*found.values(), self._error(window, shared, elsewhere[0])]
         return list(found.values())
 
     def _error(self, window: JobWindow, entity: Entity, event: Event) -> Finding:
@@ -228,6 +255,34 @@ class SlowStorageDetector(Detector):
             observed=signature,
             text=f"{entity}: {signature}: {text[:160]}".rstrip(": "),
         )
+
+
+def _complains(window: JobWindow, event: Event) -> bool:
+    """Tell whether a line of one of the job's hosts is about a disk or a file system."""
+    return event.resource.host in window.hosts and window.searches.found(ERROR, event, signature_of)
+
+
+def _of_file_servers(window: JobWindow) -> list[Event]:
+    """Return what the kernels' clients of network file systems complain of."""
+    return [
+        event
+        for event in own_logs(window)
+        if OF_THE_NETWORK.match(signature_of(event)) and _complains(window, event)
+    ]
+
+
+def _of_the_network(window: JobWindow, hosts: set[int]) -> Entity:
+    """Return the storage that these hosts share, by its mount where that is known."""
+    ranks = RankSet(r for host in sorted(hosts) for r in window.host_entity(host).ranks)
+    alone = window.hosts[min(hosts)] if len(hosts) == 1 and not ranks else None
+    return Entity("storage", _shared_mount(window) or SHARED, alone, ranks)
+
+
+def _counted(held: PeriodicReadings, start: float) -> Ints:
+    """Return [hosts], how many readings there are since `start`."""
+    found = held.between(start, np.inf)
+    count: Ints = (np.isfinite(found.value) & (found.at >= start)).sum(axis=1)
+    return count
 
 
 def _mounts(window: JobWindow) -> dict[str, str]:

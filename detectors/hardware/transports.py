@@ -96,15 +96,17 @@ class TransportsDetector(Detector):
         if len(window.hosts) < 2 or start == np.inf:
             return found
         fabric, plain = self._fabric(window, start), self._plain(window, start)
-        if np.isfinite(fabric).sum() >= 2 and np.isfinite(plain).any():
+        said = {one.entity.host for one in found if one.observed == NOT_FOUND}
+        if np.isfinite(fabric).sum() >= 2 and (np.isfinite(plain).any() or said):
             others = devices.median_of_others(fabric)
             beside = np.nan_to_num(devices.median_of_others(plain))
+            told = np.array([name in said for name in window.hosts]) & np.isnan(plain)
             with np.errstate(invalid="ignore"):
                 odd = (others > MB) & (fabric < self.silent * others)
-                odd &= plain >= np.maximum(np.maximum(self.factor * beside, others / 100), MB)
+                least = np.maximum(np.maximum(self.factor * beside, others / 100), MB)
+                odd &= told | (plain >= least)
             for host in np.flatnonzero(odd).tolist():
-                usual = float(others[host])
-                entity = window.host_entity(host)
+                usual, entity = float(others[host]), window.host_entity(host)
                 if self._carried(window, host, start) >= self.silent * usual:
                     continue
                 finding = report(
@@ -118,8 +120,7 @@ class TransportsDetector(Detector):
                     observed=float(fabric[host]),
                     expected=usual,
                     text=f"{entity}: {fabric[host] / MB:.3g} MB/s over its RDMA ports and "
-                    f"{plain[host] / MB:.3g} MB/s over its interfaces, its peers {usual / MB:.3g} "
-                    "MB/s over RDMA",
+                    f"{_over_interfaces(plain[host])}, its peers {usual / MB:.3g} MB/s over RDMA",
                 )
                 found.append(finding)
         return found
@@ -170,6 +171,10 @@ class TransportsDetector(Detector):
                 text=f"host {host} logged {signature}: {line}",
             )
         return list(found.values())
+
+
+def _over_interfaces(rate: float) -> str:
+    return "no RDMA device found" if np.isnan(rate) else f"{rate / MB:.3g} MB/s over its interfaces"
 
 
 def _sent(window: JobWindow) -> list[PeriodicReadings]:

@@ -200,7 +200,12 @@ def fresh(stall: StalledWindow, group: GroupProgress) -> Flags:
 
 
 def _waits(stall: StalledWindow) -> dict[int, set[int]]:
-    """Return by row the rows that have not launched the collective which it stands in."""
+    """Return by row the rows that have not launched the collective which it stands in.
+
+    Counters are read now and then, each rank's at its own moment: one says that a member has not
+    launched a collective only where it was read after somebody was seen in that collective. An
+    evaluation goes on slowly, and what was read before is no more than older.
+    """
     waits_for: dict[int, set[int]] = {}
     for group in stall.window.groups:
         known = fresh(stall, group)
@@ -210,8 +215,11 @@ def _waits(stall: StalledWindow) -> dict[int, set[int]]:
         if not inside.any():
             continue
         for completed in np.unique(group.completed[inside]).tolist():
-            absent = group.rows[known & (group.enqueued <= completed)].tolist()
-            for row in group.rows[inside & (group.completed == completed)].tolist():
+            within = inside & (group.completed == completed)
+            since = float(group.changed_at[within].min())
+            late = known & (group.enqueued <= completed) & (group.at >= since)
+            absent = group.rows[late].tolist()
+            for row in group.rows[within].tolist():
                 waits_for.setdefault(row, set()).update(absent)
     return waits_for
 
@@ -237,13 +245,18 @@ def _lowest(valid: Floats, known: Flags, group: GroupProgress) -> tuple[list[int
     """Return the members that are behind, and where the others are; nobody if most are behind.
 
     Counters are reported now and then: a member is behind if it reported its lower number after the
-    others had reported theirs.
+    others had reported theirs. Launches run ahead of the device, on some hosts by more: a member
+    that has launched the collective in which the leading ones stand holds nobody up.
     """
     members: Ints = np.flatnonzero(np.isfinite(valid) & known)
     if len(members) < 2:
         return [], 0.0
     best = float(valid[members].max())
-    leading = group.changed_at[members[valid[members] == best]]
+    first = members[valid[members] == best]
+    leading = group.changed_at[first]
     since = float(leading.min()) if np.isfinite(leading).any() else -np.inf
-    low = [int(m) for m in members if valid[m] < best and group.at[m] >= since]
+    stand = group.completed[first]
+    most = float(np.max(stand, initial=-np.inf, where=np.isfinite(stand)))
+    awaited = valid <= most if valid is group.enqueued and np.isfinite(most) else valid < best
+    low = [int(m) for m in members if valid[m] < best and awaited[m] and group.at[m] >= since]
     return (low, best) if len(low) <= len(members) / 2 else ([], best)

@@ -23,6 +23,9 @@ SILENT_SECONDS = 12.0
 RECEIVED_SECONDS = 8.0
 """A probe is silent after the first, and counts as received within the second."""
 
+LACKS = 2.0
+"""A probe that sends its age less often is silent after so many of its intervals."""
+
 TOGETHER, REPORT_SECONDS = 1.5, 5.0
 """So many reporting intervals, of such a length at least while no step ends, lie at most between
 the last reports of ranks that end together."""
@@ -142,18 +145,22 @@ def left(stall: StalledWindow) -> list[Finding]:
 
     They ended, said that training is over, or say that they evaluate while they are asleep, or
     where nobody evaluates alone: by the newest event of each. Who evaluates for all is the first of
-    the job or of a host, or the only one that says anything of phases.
+    the job or of a host, or the only one that says anything of phases. Where most of those that say
+    anything evaluate, the job does.
     """
     window = stall.window
     asleep = activity.since(window, stall.last).cpu < activity.BUSY[0]
     say = {window.row_of_event(event) for event in window.named("training.phase")} - {None}
     alone = asleep | (~firsts(window) if len(say) > 1 else False)
     gone: dict[int, str] = {}
+    evaluate: set[int] = set()
     for event in window.events:
         row = window.row_of_event(event)
         if row is None or event.at < stall.last - 2 * stall.usual - 2.0:
             continue
         phase = event.attributes.get("phase") if event.name == "training.phase" else None
+        if phase is not None:
+            (evaluate.add if phase == "eval" else evaluate.discard)(row)
         if (
             phase == "shutdown"
             or (phase == "eval" and alone[row])
@@ -162,6 +169,9 @@ def left(stall: StalledWindow) -> list[Finding]:
             gone[row] = event.name
         elif phase is not None:
             gone.pop(row, None)
+    if len(evaluate) > len(say) / 2 and len(say) > 1:
+        ended = "process.exit"
+        gone = {row: name for row, name in gone.items() if row not in evaluate or name == ended}
     if not 0 < len(gone) <= len(window.ranks) / 2:
         return []
     return [
@@ -247,21 +257,25 @@ def outside(stall: StalledWindow, tops: dict[int, str]) -> list[Finding]:
 def silent(stall: StalledWindow) -> list[Finding]:
     """Return ranks whose probe fell silent while their host and most other probes report.
 
-    Of ranks that ended together, as in a restart, the last reports lie an interval apart.
+    Of ranks that ended together, as in a restart, the last reports lie an interval apart. While no
+    step ends a probe sends its age alone, as often as it does, whatever else its host sends.
     """
     window = stall.window
     silence = window.now - window.last_received
     interval = host_interval(window)
+    own = window.rank_readings[AGE].period() if AGE in window.rank_readings else 0.0
     host_silence = np.full(len(silence), np.inf)
     if len(window.hosts):
         of_host = window.now - window.host_last_received[window.host_of]
         host_silence = np.where(window.host_of >= 0, of_host, np.inf)
     received = np.maximum(RECEIVED_SECONDS, 1.7 * interval)
     speaking = np.isfinite(silence) & (silence < received)
-    late = silence > np.maximum(SILENT_SECONDS, 2.5 * interval)
+    late = silence > np.maximum(max(SILENT_SECONDS, LACKS * own), 2.5 * interval)
     late &= ~_ended(window)
     others = float(window.last_received[speaking].max(initial=-np.inf))
-    late &= window.last_received < others - TOGETHER * np.maximum(REPORT_SECONDS, interval)
+    late &= window.last_received < others - TOGETHER * np.maximum(
+        max(REPORT_SECONDS, own), interval
+    )
     quiet = np.flatnonzero(late & (host_silence < received) & np.isfinite(silence))
     if not 0 < len(quiet) <= speaking.sum():
         return []

@@ -144,7 +144,7 @@ class CheckpointsDetector(Detector):
                 return _standing(window, found)
             long, lost, why = recent, share, f"{100 * share:.0f} % of the time"
         out = self._findings(window, found[long], min(lost, 0.95), usual, why)
-        inside = _inside(window, found[recent], seconds)
+        inside = _inside(window, found[recent], float(found[long][0, 0]), seconds)
         if inside >= MOSTLY:
             text = f"{100 * inside:.0f} % of the time that was lost lies inside checkpoints"
             out.append(replace(out[-1], kind="job.checkpoint_lost", magnitude=inside, text=text))
@@ -255,8 +255,12 @@ def _lost_since(pairs: Floats, first: int) -> float:
     return beyond / max(float(pairs[-1, 1] - pairs[first - 1, 1]), 1.0)
 
 
-def _inside(window: JobWindow, pairs: Floats, seconds: float) -> float:
-    """Return the share of the newest seconds beyond usual steps that lies inside checkpoints."""
+def _inside(window: JobWindow, pairs: Floats, first: float, seconds: float) -> float:
+    """Return the share of the newest seconds beyond usual steps that lies inside checkpoints.
+
+    first: when the first long one began. What was lost outside of them at the same rate before
+    (evaluations, shards that end) is how this job runs, and not lost by what is new.
+    """
     ends = window.features.step_ends
     ends = ends[np.isfinite(ends) & (ends > window.now - seconds)]
     if len(ends) < FEWEST_STEPS:
@@ -264,9 +268,17 @@ def _inside(window: JobWindow, pairs: Floats, seconds: float) -> float:
     if float(pairs[-1, 1]) > float(ends[-1]) + 1.0:  # one goes on
         ends = np.append(ends, pairs[-1, 1])
     gaps = np.diff(ends)
-    usual = medians.middle(gaps)
-    lost = float(np.sum(np.maximum(gaps - usual, 0.0)))
-    return float(np.sum(pairs[:, 1] - pairs[:, 0])) / lost if lost > 0 else 0.0
+    beyond = np.maximum(gaps - medians.middle(gaps), 0.0)
+    lost = float(np.sum(beyond))
+    written = float(np.sum(pairs[:, 1] - pairs[:, 0]))
+    before = ends[1:] <= first
+    if before.any() and not before.all():
+        outside = beyond.copy()
+        for begin, end in pairs:
+            outside[(ends[1:] > begin) & (ends[:-1] < end + 1.0)] = 0.0
+        rate = float(np.sum(outside[before])) / float(np.sum(gaps[before]))
+        lost -= min(rate * float(np.sum(gaps)), float(np.sum(outside)))
+    return written / lost if lost > 0 else 0.0
 
 
 def _written(window: JobWindow) -> Floats:

@@ -155,6 +155,12 @@ def test_a_context_of_nobodys_is_another_process_on_the_same_device():
     assert foreign == list(range(100, 200, 5))
 
 
+def test_a_point_without_attributes_is_a_series_of_its_own():
+    """OTLP leaves an empty list out, as of what a host reports of itself."""
+    assert "system.memory.limit []" == requests.series({"name": "system.memory.limit"}, {})
+    assert "" == requests.attribute({}, "system.memory.state")
+
+
 def test_the_same_seed_draws_the_same_and_every_habit_occurs():
     hosts = ["a", "b", "c", "d"]
     drawn = [drawing.drawn(seed, "case", hosts, BEGIN, BEGIN + SECONDS) for seed in range(40)]

@@ -119,6 +119,14 @@ def test_calibration_is_off_by_the_difference_of_each_bin():
     assert None is scoring.calibration_error([])
 
 
+def test_few_answers_differ_from_their_probabilities_by_chance_alone():
+    """One answer at a half is off by a half; four of them by three quarters of one on average."""
+    assert scoring.error_by_chance([0.5]) == pytest.approx(0.5)
+    assert scoring.error_by_chance([0.5] * 4) == pytest.approx(0.75 / 4)
+    assert scoring.error_by_chance([1.0, 0.0]) == pytest.approx(0.0)
+    assert None is scoring.error_by_chance([])
+
+
 @pytest.mark.parametrize(
     ("others", "lead"),
     [

@@ -109,6 +109,19 @@ def test_members_that_are_not_reported_are_left_out(evaluated, own):
     assert {"ep:0", "ep:1"} == set(evaluated(own))
 
 
+def test_members_that_wander_by_a_few_per_cent_gave_nobody_their_tokens(evaluated, steady):
+    """Each now a little faster than an hour ago, now slower, as a router's favour goes."""
+    own = steady(8, 150, spread=0.005)
+    own[:, 75:] *= np.array([0.93, 1.07, 0.97, 1.0, 0.99, 0.95, 1.02, 0.96])[:, None]
+    assert [] == evaluated(own, size=8)
+
+
+def test_where_all_became_faster_nobody_has_the_tokens(evaluated, own):
+    own[2] *= 1.08
+    own[:, 75:] *= 0.95
+    assert [] == evaluated(own, size=8)
+
+
 def test_half_the_excess_is_enough_where_the_others_have_become_faster(evaluated, own):
     own[2, 75:] *= 1.1
     assert [] == evaluated(own)

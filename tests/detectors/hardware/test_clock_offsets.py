@@ -63,7 +63,7 @@ def moved(steady):
 
 def test_a_clock_that_was_off_and_moves_further_is_off_since_it_moved(moved):
     after = moved([-0.3, 0.6, 0.3], 1, 32.0)
-    assert (0.0, "is 0.6 s behind its peers") == after["host-0"]
+    assert ["host-1"] == list(after)
     text = "moved ahead by 32 s, and is 32.3 s ahead of its peers"
     assert (100.0, text) == after["host-1"]
 
@@ -77,3 +77,19 @@ def test_a_clock_that_moves_takes_no_median_of_its_peers_with_it(moved):
 
 def test_clocks_that_stray_by_a_little_each_are_not_off(moved):
     assert {} == moved([-0.2, -0.2, 0.2, 0.2], 0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "offsets",
+    [
+        pytest.param([0.0, 0.41, -0.03, -0.98], id="four hosts"),
+        pytest.param([-0.24, 0.1, 0.6, -0.3], id="two of them are alike by chance"),
+        pytest.param([-0.53, -0.28, -0.01, -0.26, 0.29, 0.4, -0.6, 0.1], id="eight hosts"),
+    ],
+)
+def test_where_all_clocks_stray_by_as_much_none_is_a_hosts_fault(moved, offsets):
+    assert {} == moved(offsets, 0, 0.0)
+
+
+def test_a_clock_far_beyond_what_its_peers_stray_by_is_off(moved):
+    assert ["host-2"] == list(moved([-0.24, 0.1, 9.0, -0.3], 0, 0.0))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankscope.detectors.hardware.slow_storage import SlowStorageDetector
-from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.sketch import START, readings, sketch
 
 PRESSURE = "system.pressure|some|io"
 
@@ -74,6 +74,34 @@ def test_hosts_that_wait_together_while_their_disks_rest_wait_for_storage_elsewh
     )
 
 
+def test_some_hosts_of_many_that_wait_together_wait_for_what_they_share(steady, levels):
+    blocked = levels(8, 0.0, 4.0, [2, 5, 6], since=400, seconds=600)
+    window = sketch(steady(ranks=16), hosts=8, now=START + 600,
+                    host_readings={"system.processes.blocked": blocked})  # fmt: skip
+    (finding,) = SlowStorageDetector().evaluate(window)
+    assert ("shared", 6) == (finding.entity.id, len(finding.entity.ranks))
+
+
+def test_one_reading_of_blocked_processes_says_little(steady):
+    """A host that reports each minute, and counted three processes just now."""
+    at = START + np.arange(400.0, 601, 60)
+    counts = np.zeros((2, len(at)))
+    counts[1, -1] = 3.0
+    window = sketch(steady(), hosts=2, now=START + 600, host_readings={
+        "system.processes.blocked": readings(at[-1:], counts[:, -1:])})  # fmt: skip
+    assert [] == SlowStorageDetector().evaluate(window)
+
+
+def test_a_host_waits_for_the_file_server_that_its_kernel_complains_of(found, pressed, event):
+    line = event("log.fault", 590, host="host-1", job=None, signature="nfs.not_responding",
+                 text="nfs: server nfs01 not responding, still trying")  # fmt: skip
+    made = found({"system.processes.blocked": pressed(0.1, 12, 2)}, [line])
+    assert {("storage.slow", "shared"), ("storage.error", "shared")} == {
+        (f.kind, f.entity.id) for f in made
+    }
+    assert 1 == len({f.entity for f in made})
+
+
 def test_a_host_that_was_busy_all_along_is_normal_life(found, levels):
     assert [] == found({PRESSURE: levels(4, 0.8, seconds=600)})
 
@@ -134,7 +162,7 @@ def test_tasks_that_wait_a_fifth_of_the_time_and_hardly_did_before_show_slow_sto
 ):
     waits = levels(2, 0.002, 0.2, (0, 1), since=150, seconds=200)
     window = sketch(steady(steps=200), host_readings={"system.pressure|some|io": waits})
-    assert 2 == len(SlowStorageDetector().evaluate(window))
+    assert ["shared"] == [found.entity.id for found in SlowStorageDetector().evaluate(window)]
 
 
 def test_a_mount_of_the_hosts_own_is_named_where_no_usage_changes(found, pressed, levels):

@@ -56,6 +56,19 @@ def test_of_two_hosts_the_one_with_silent_ports_fell_back(steady, levels):
     assert ["host-1"] == [f.entity.id for f in TransportsDetector().evaluate(window)]
 
 
+@pytest.mark.parametrize(
+    ("signature", "slow"), [("nccl.ib_not_found", ["host-1"]), ("nccl.socket_fallback", [])]
+)
+def test_where_no_interface_is_reported_the_word_that_no_device_was_found_stands_for_it(
+    steady, levels, event, signature, slow
+):
+    held = {"hw.network.io|mlx5_0|transmit|1": levels(4, GB, 0.0, [1, 2], counter=True)}
+    line = event("log.fault", 3, host="host-1", signature=signature, role="confirmation")
+    window = sketch(steady(ranks=8), hosts=4, host_readings=held, events=(line,))
+    found = TransportsDetector().evaluate(window)
+    assert slow == [f.entity.id for f in found if f.kind == "host.slow_transport"]
+
+
 def test_traffic_of_the_attempt_before_is_no_answer_of_this_one(steady, levels):
     held = {
         "hw.network.io|mlx5_0|transmit|1": levels(4, GB, 0.0, 1, counter=True),

@@ -55,6 +55,24 @@ def test_who_waits_for_somebody_free_is_in_no_circle(stalled, groups):
     assert [] == collective_signs.circle(stalled(*made))
 
 
+def test_numbers_read_before_others_moved_on_make_no_circle(stalled):
+    """An evaluation: counters go on slowly, and ranks are read one after the other."""
+    first = group([0, 1], [10, 9], [9, 8])
+    second = group([0, 1], [29, 30], [28, 29], kind="tp")
+    first.changed_at[:] = second.changed_at[:] = [START + 80, START + 80]
+    first.at[1] = second.at[0] = START + 75
+    assert [] == collective_signs.circle(stalled(first, second))
+    first.at[1] = second.at[0] = START + 90
+    assert 1 == len(collective_signs.circle(stalled(first, second)))
+
+
+def test_who_launched_what_the_leading_stand_in_holds_nobody_up(stalled):
+    ahead = group([0, 1, 2, 3], [12, 11, 12, 12], [10, 10, 10, 10])
+    assert [] == collective_signs.behind(stalled(ahead))
+    awaited = group([0, 1, 2, 3], [12, 10, 12, 12], [10, 10, 10, 10])
+    assert [1] == [rank for f in collective_signs.behind(stalled(awaited)) for rank in f.ranks]
+
+
 def test_the_one_that_launched_another_kind_is_named_with_both_kinds(stalled):
     launches = {"all_reduce": [50, 50, 49, 50], "all_gather": [7, 7, 8, 7]}
     (found,) = collective_signs.unlike(

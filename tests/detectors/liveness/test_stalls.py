@@ -101,6 +101,11 @@ def test_a_rank_that_goes_on_to_evaluate_while_its_peers_train_has_left_the_loop
     assert left == [one.entity.id for one in found if one.kind == "rank.left_loop"]
 
 
+def test_where_most_ranks_announce_an_evaluation_none_of_them_has_left_the_loop(evaluated, event):
+    said = [event("training.phase", 61, rank=rank, phase="eval") for rank in range(4)]
+    assert [] == [f for f in evaluated(500, events=tuple(said)) if f.kind == "rank.left_loop"]
+
+
 def test_a_job_whose_processes_all_ended_is_not_stalled(evaluated, event):
     events = tuple(event("process.exit", 62, rank=rank, exit_code=1) for rank in range(4))
     assert [] == evaluated(200, events=events)
@@ -300,6 +305,17 @@ def test_a_silent_probe_without_a_speaking_host_is_no_sign(evaluated, fields):
 def test_a_probe_is_silent_where_others_reported_on(evaluated, others, named):
     last_received = np.array([others, 80.0, 78.0, 80.0]) + START
     findings = evaluated(90.5, last_received=last_received)
+    assert named == [f.entity.id for f in findings if f.kind == "rank.probe_silent"]
+
+
+@pytest.mark.parametrize(("silent", "named"), [(75.0, []), (55.0, ["2"])])
+def test_a_probe_that_reports_every_fifteen_seconds_is_silent_after_two_of_them(
+    evaluated, silent, named
+):
+    """In an evaluation nothing but ages comes, each rank's at a moment of its own."""
+    held = {AGE: readings(START + np.arange(0.0, 91, 15), np.zeros((4, 1)))}
+    last_received = np.array([90.0, 94.0, silent, 86.0]) + START
+    findings = evaluated(94.5, last_received=last_received, readings=held)
     assert named == [f.entity.id for f in findings if f.kind == "rank.probe_silent"]
 
 

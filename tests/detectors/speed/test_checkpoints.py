@@ -39,6 +39,18 @@ def test_a_checkpoint_far_beyond_the_earlier_ones_is_named(checkpointed):
     assert (80.0, 5.0) == (long.observed, long.expected)
 
 
+def test_evaluations_at_their_old_pace_are_no_time_that_was_lost(steady):
+    """Every 25 steps the job evaluates for 20 s between two steps, before and since."""
+    own = steady(steps=200)
+    written, pauses = np.full(own.shape, np.nan), np.zeros(own.shape)
+    for step, length in {40: 2.0, 90: 2.0, 140: 2.0, 190: 50.0}.items():
+        written[:, step] = length
+    pauses[:, 20::25] = 20.0
+    planes = {CHECKPOINT: written, COMPUTE: own}
+    window = sketch(own + np.nan_to_num(written) + pauses, planes=planes)
+    assert NAMED == kinds(CheckpointsDetector().evaluate(window))
+
+
 @pytest.mark.parametrize(
     "written",
     [
