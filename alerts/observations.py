@@ -7,7 +7,6 @@ with all that was seen of it before.
 from collections.abc import Collection, Iterable, Iterator
 
 from ..vocabulary import findings as kinds
-from ..vocabulary.findings import Finding
 from ..vocabulary.ids import IncidentId, Job
 from ..vocabulary.observations import JobObservation
 from .causes.catalogue import cause_of
@@ -32,7 +31,7 @@ def of(incident: TrackedIncident) -> Iterator[JobObservation]:
     explained = _explained(incident) if incident.announced else None
     for part in incident.parts.values():
         for key, symptom in part.symptoms.items():
-            if explained is not None and not _beside(symptom, explained):
+            if explained is not None and not _beside(symptom.kind, explained):
                 continue
             found_at = part.found_at[key]
             lasts = incident.open and found_at == part.last_active
@@ -53,9 +52,9 @@ def _explained(incident: TrackedIncident) -> Collection[str]:
     return () if cause is None else cause.symptoms
 
 
-def _beside(symptom: Finding, explained: Collection[str]) -> bool:
-    kind = kinds.catalogue()[symptom.kind]
-    return kind.effect == "none" and kind.asks_from is None and symptom.kind not in explained
+def _beside(kind: str, explained: Collection[str]) -> bool:
+    meaning = kinds.catalogue()[kind]
+    return meaning.effect == "none" and meaning.asks_from is None and kind not in explained
 
 
 def in_order(rows: Iterable[JobObservation]) -> list[JobObservation]:
