@@ -13,7 +13,7 @@ from rankscope.probe.silent import SilentWatch
 
 @pytest.fixture(autouse=True)
 def no_garbage_is_collected():
-    """Keep the collector off: what it takes, in any thread, is taken out of what a test waits for."""
+    """Keep the collector off: what it takes, in any thread, is taken out of what is waited for."""
     gc.disable()
     yield
     gc.enable()
