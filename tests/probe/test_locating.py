@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from torch.utils.data import ConcatDataset, Subset, TensorDataset
+from torch.utils.data import ConcatDataset, Dataset, Subset, TensorDataset
 
 from rankscope.probe import locating
 
 
-class Shards(torch.utils.data.Dataset):
+class Shards(Dataset[int]):
     def __init__(self, name):
         self.name = name
 
