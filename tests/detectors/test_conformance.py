@@ -31,6 +31,7 @@ from tests.examples import told
 from rankscope.detectors import conformance
 from rankscope.detectors.catalogue import detectors
 from rankscope.detectors.conformance import writes
+from rankscope.detectors.hardware.occupied_devices import OccupiedDevicesDetector
 from rankscope.detectors.liveness.logged_faults import LoggedFaultsDetector
 from rankscope.detectors.sketch import START, readings, sketch
 from rankscope.detectors.window import JobWindow, PeriodicReadings, StepValues, no_processes
@@ -365,7 +366,8 @@ def test_names_are_unique_and_kinds_are_in_the_vocabulary():
 
 
 def test_every_kind_of_the_vocabulary_has_a_detector():
-    every = (*detectors(), LoggedFaultsDetector())  # that one looks at dead jobs alone
+    of_dead_jobs = LoggedFaultsDetector(), OccupiedDevicesDetector()
+    every = (*detectors(), *of_dead_jobs)
     assert set(vocabulary.catalogue()) == {kind for d in every for kind in d.kinds}
 
 

@@ -161,7 +161,7 @@ def test_what_failed_since_keeps_a_node_out_whatever_else_passed(planned, checke
 
 
 def test_where_no_check_of_ours_shows_the_cause_any_that_passed_will_do(planned, checked, undo):
-    planned(done=True)
+    planned(done=True, fault="gpu.row_remap")
     checked("not_measured")
     assert "no check has passed on gpu-1 since: run `rankscope check` there" in undo().text
     checked("pass", check="dns", device="dns")
