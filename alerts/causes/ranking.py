@@ -27,6 +27,9 @@ NEARLY = 0.6
 TOGETHER_SECONDS = 30.0
 """One that scores so much is why a job became slow where it began within so many seconds of it."""
 
+BEFORE_SECONDS = 120.0
+"""A slight slowness that began so long before all signs of what hangs a job is another matter."""
+
 
 @dataclass(frozen=True, slots=True)
 class CandidateCause:
@@ -74,7 +77,9 @@ def explains(cause: CatalogueCause, symptom: Finding, index: FindingIndex) -> bo
     What costs too little time for a page (a stage that always was somewhat longer) is not why the
     job became slow enough for one. Where a cause may show otherwise too, and does, that says
     nothing: clocks may be uneven from the first step, and one rank become slow. Nor is it why where
-    all of its signs say that they cost nothing: a power limit that no device reaches.
+    all of its signs say that they cost nothing: a power limit that no device reaches. And what
+    costs too little for a page and began minutes before the first sign of what then hung the job
+    (steps that grow with their sequences) is not the beginning of that hang.
     """
     if symptom.kind not in cause.shown_by:
         return False
@@ -83,12 +88,23 @@ def explains(cause: CatalogueCause, symptom: Finding, index: FindingIndex) -> bo
     if _costs_nothing(cause, index):
         return False
     if symptom.score < PAGES:
-        return True
+        return not _hung_later(cause, symptom, index)
     shown = {kind for kind in cause.essential_findings if kind != symptom.kind and kind in index}
     if any(not _slows(kind) for kind in shown):
         return True
     own = [found for kind in shown for found in index.of_kind(kind)]
     return not own or any(found.score >= PAGES or _with(found, symptom) for found in own)
+
+
+def _hung_later(cause: CatalogueCause, symptom: Finding, index: FindingIndex) -> bool:
+    """Return whether a cause hangs jobs, and all signs of it began minutes after a symptom."""
+    signs = [
+        row.onset[0]
+        for kind in cause.essential_findings
+        if not _slows(kind)
+        for row in index.of_kind(kind)
+    ]
+    return cause.hangs_job and bool(signs) and min(signs) - symptom.onset[1] > BEFORE_SECONDS
 
 
 def _with(found: Finding, symptom: Finding) -> bool:

@@ -23,10 +23,12 @@ _PARTS = (
     "training.gc.duration",
 )
 CPU_WAIT = "process.cpu.wait"
+ALLOCATED = "training.memory.allocated"
 _WHERE = {
     compute_time.STEP: "beside what training accounts for",
     DATA: "on data, in its own process",
     CPU: "on the CPU",
+    ALLOCATED: "and holds more memory than before since then",
 }
 MARGIN = 0.8
 """Means of ratios are not ratios of means."""
@@ -41,6 +43,10 @@ ALL_ALONG_SECONDS, ALL_ALONG_STEPS = 45.0, 12
 MOVED = 1 / 3
 """Share of an excess by which the others' compute time fell, where work moved to its ranks."""
 
+GATHERED, GATHERED_SIGMAS = 0.02, 6.0
+"""Share of what rank 0 had allocated, and spreads of its peers' changes, by which more of it is no
+chance: what a step allocates is the same in each."""
+
 _SPINS = 0.85
 """CPU of peers from which on a waiting process cannot be told from a working one."""
 
@@ -52,7 +58,9 @@ class ExtraWorkDetector(Detector):
     preprocessing, gathering results) exceeds that of its peers, who wait in collectives meanwhile.
     Or, where compute time is measured as that remainder, the rank's compute time exceeds that of
     its peers and its process uses the CPU for a good part of that: work in the process, not a
-    slower device and not a missing CPU, which leave the CPU seconds of a step as they are. Rank 0,
+    slower device and not a missing CPU, which leave the CPU seconds of a step as they are. Where
+    peers spin while they wait, and their CPU says nothing, memory does: rank 0 gathers where it
+    alone has allocated more since its compute time rose; no device becomes slow by that. Rank 0,
     where it is the only one of its role, has all other ranks for peers in the first sign. A whole
     host that stands out so has slower CPUs, and is no finding. Where the excess is in the time for
     data and the process works in it, and does not sleep until its loader's workers are done, the
@@ -118,6 +126,8 @@ class ExtraWorkDetector(Detector):
         found, signal = self._measured(window, steps, self.least, self.least_from_start)
         if found is None:
             found, signal = self._by_cpu(window, steps), CPU
+        if found is None:
+            found, signal = self._gathers(window, steps), ALLOCATED
         certain = found is not None
         if found is None:
             found, signal = self._measured(window, steps, self.little, self.little)
@@ -248,9 +258,11 @@ class ExtraWorkDetector(Detector):
         most = float(np.max(newest, initial=0.0, where=np.isfinite(newest)))
         return most - 1 < MARGIN * min(self.least, self.least_from_start)
 
-    def _by_cpu(self, window: JobWindow, steps: StepValues) -> parts.PartExcess | None:
-        used = window.rank_readings.get(CPU)
-        if used is None or self._alike(window, steps):
+    def _longer(
+        self, window: JobWindow, steps: StepValues
+    ) -> tuple[Floats, parts.PartExcess] | None:
+        """Return [ranks, steps] compute time (s), for its tokens, and who needs longer for it."""
+        if self._alike(window, steps):
             return None
         own = compute_time.compute_time(steps)
         if own is None:
@@ -259,8 +271,34 @@ class ExtraWorkDetector(Detector):
         found = parts.excess(
             window, steps, own, least=self.least, least_from_start=self.least_from_start
         )
-        if found is None:
+        return None if found is None else (own, found)
+
+    def _gathers(self, window: JobWindow, steps: StepValues) -> parts.PartExcess | None:
+        """Return rank 0, where it alone computes longer and has allocated more since then."""
+        longer = self._longer(window, steps) if steps.has(ALLOCATED) else None
+        if longer is None or not _rank_0_alone(window, longer[1], FEW):
             return None
+        own, found = longer
+        row, count = int(found.rows[0]), len(found.recent.index)
+        held = steps.plane(ALLOCATED)
+        # The step in which it began may hold any part of it.
+        begun = max(found.first - 1, parts.WARM_UP)
+        before = medians.median(held[:, max(begun - count, parts.WARM_UP) : begun], axis=1)
+        grown = medians.median(held[:, -count:], axis=1) - before
+        others = np.setdiff1d(np.flatnonzero(np.isfinite(grown)), found.rows)
+        if len(others) < FEWEST or not np.isfinite(grown[row]):
+            return None
+        usual, spread = medians.middle(grown[others]), medians.spread(grown[others])
+        least = max(GATHERED * float(before[row]), GATHERED_SIGMAS * spread)
+        gathers = grown[row] - usual >= least > 0 and not _moved(own, found, others)
+        return found if gathers else None
+
+    def _by_cpu(self, window: JobWindow, steps: StepValues) -> parts.PartExcess | None:
+        used = window.rank_readings.get(CPU)
+        longer = None if used is None else self._longer(window, steps)
+        if used is None or longer is None:
+            return None
+        own, found = longer
         begin, end = found.seen()
         cpu = used.mean(min(max(begin, found.onset()[1]), end - 6.0), np.inf)
         others = np.setdiff1d(np.flatnonzero(np.isfinite(cpu)), found.rows)

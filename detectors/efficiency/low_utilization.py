@@ -41,7 +41,7 @@ class LowUtilizationDetector(Detector):
     ...     "hw.gpu.sm.activity": readings(at, np.full((8, 1), 0.12))})
     >>> (low,) = LowUtilizationDetector().evaluate(window)
     >>> low.text
-    'the devices work 12% of the time (SM activity); not used: 1.76 GPU-hours'
+    'the devices work 12% of the time (SM activity); not used: 1.17 GPU-hours'
 
     Fails where neither metric is reported; utilization alone counts a waiting kernel as work.
 
@@ -54,7 +54,7 @@ class LowUtilizationDetector(Detector):
     kinds = ("job.low_utilization",)
     cadence_seconds = 60.0
 
-    def __init__(self, *, seconds: float = 900.0, price: float | None = None) -> None:
+    def __init__(self, *, seconds: float = 600.0, price: float | None = None) -> None:
         self.seconds = seconds
         self.price = price
 

@@ -5,6 +5,7 @@ import numpy as np
 from ..window import Flags, Floats, Ints, JobWindow, PeriodicReadings
 
 UTILIZATION = "hw.gpu.utilization"
+CLOCK = "hw.frequency|sm"
 
 BUSY = 0.5
 """Utilization below which a device's low clock or idle link says that it waits."""

@@ -9,10 +9,9 @@ from .. import medians
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, Ints, JobWindow
-from . import devices
+from . import devices, lowered_limits
+from .lowered_limits import LIMIT
 from .throttling import CLOCK
-
-LIMIT = "hw.power.limit"
 
 SECONDS = 60.0
 """The newest time range in which clocks are compared."""
@@ -38,6 +37,8 @@ class PowerLimitsDetector(Detector):
     own. A limit harms where it is reached: the score is 1.9 where the device, with work, reaches a
     lower clock than its peers do, or where nobody reports clocks; 0.9 while it runs as they do or
     has no work, and while the limits of several hosts move: the site is not yet done.
+    A job on one host has no peers elsewhere: where the limits of most of its devices were seen to
+    fall during the attempt they are compared with what they were, and their clocks likewise.
 
     Parameters
     ----------
@@ -55,8 +56,9 @@ class PowerLimitsDetector(Detector):
     >>> [finding.text for finding in PowerLimitsDetector().evaluate(window)]
     ['gpu GPU-3 on host-1: power limit 500 W, its peers have 700 W']
 
-    Fails where a site caps every device alike (its choice, and no peer shows it), and where the
-    board, not the limit, brakes the device (see throttling.py).
+    Fails where a site caps every device of several hosts alike, or had done so before the attempt
+    (its choice, and no peer shows it), and where the board, not the limit, brakes the device (see
+    throttling.py).
 
     References: nvmlDeviceGetEnforcedPowerLimit.
     """
@@ -74,9 +76,13 @@ class PowerLimitsDetector(Detector):
         if LIMIT not in window.rank_readings:
             return []
         limit = devices.latest(window, LIMIT)
-        valid = np.isfinite(limit) & (limit > 0) & (limit < 1e6)
+        valid = np.isfinite(limit) & (limit > 0) & (limit < lowered_limits.UNLIMITED)
         seen = limit[valid]
-        if not len(seen) or seen.min() >= (1 - self.least) * np.round(seen.max()):
+        if not len(seen):
+            return []
+        if len(window.hosts) == 1 and (findings := self._lowered(window)):
+            return findings
+        if seen.min() >= (1 - self.least) * np.round(seen.max()):
             return []  # nobody is far enough below anybody
         kinds, known = devices.models(window, power=False)
         if not known:
@@ -108,6 +114,27 @@ class PowerLimitsDetector(Detector):
                 findings += self._finding(window, row, float(limit[row]), usual, since, harms=harms)
         return findings
 
+    def _lowered(self, window: JobWindow) -> list[Finding]:
+        """Return the devices of the job's only host, where the limit of most of them fell."""
+        found = lowered_limits.lowered(window)
+        if found is None:
+            return []
+        limit = devices.latest(window, LIMIT)
+        rows = zip(found.rows.tolist(), found.since.tolist(), found.harms, strict=True)
+        return [
+            one
+            for row, since, harms in rows
+            for one in self._finding(
+                window,
+                row,
+                float(limit[row]),
+                float(found.was[row]),
+                since,
+                harms=harms,
+                itself=True,
+            )
+        ]
+
     def _reached(self, window: JobWindow, low: Ints, first: Floats, peers: Ints) -> Flags:
         """Return [low], which devices run slower than their peers; all where no clock is known.
 
@@ -131,8 +158,17 @@ class PowerLimitsDetector(Detector):
         return slower
 
     def _finding(
-        self, window: JobWindow, row: int, limit: float, usual: float, since: float, *, harms: bool
+        self,
+        window: JobWindow,
+        row: int,
+        limit: float,
+        usual: float,
+        since: float,
+        *,
+        harms: bool,
+        itself: bool = False,
     ) -> list[Finding]:
+        """Return what is found of a device; `itself`: `usual` is what it had before."""
         entity = window.gpu_entity(row)
         if entity is None:
             return []
@@ -148,7 +184,9 @@ class PowerLimitsDetector(Detector):
             signal=LIMIT,
             observed=limit,
             expected=usual,
-            text=f"{entity}: power limit {limit:.0f} W, its peers have {usual:.0f} W",
+            text=f"{entity}: power limit {limit:.0f} W, "
+            f"{'it had' if itself else 'its peers have'} {usual:.0f} W"
+            f"{' before' if itself else ''}",
         )
         return [found]
 

@@ -8,10 +8,10 @@ from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
-from . import devices
+from . import devices, lowered_limits
 
 THROTTLE = "hw.gpu.throttle"
-CLOCK = "hw.frequency|sm"
+CLOCK = devices.CLOCK
 HEAT = ("thermal_hw", "thermal_sw", "slowdown_hw")
 BRAKE = "power_brake"
 CAP = "power_cap"
@@ -30,8 +30,9 @@ class ThrottlingDetector(Detector):
     The share of the newest `seconds` in which a reason was active; half of it counts. A hardware
     slowdown without a named reason counts as heat, beside a power brake as the brake. A power cap
     is normal life at full load: it counts where the device has work, most of its peers of the same
-    model are not capped, or where the device is and runs 4 % slower than they do. Idle clocks,
-    application clocks and boosts in step hold nothing down.
+    model are not capped, or where the device is and runs 4 % slower than they do, or, in a job on
+    one host, than it did before its limit was lowered. Idle clocks, application clocks and boosts
+    in step hold nothing down.
 
     Parameters
     ----------
@@ -123,7 +124,8 @@ class ThrottlingDetector(Detector):
         limit = devices.latest(window, "hw.power.limit")
         known = limit[np.isfinite(limit)]
         if 2 * capped.sum() > len(capped) and not (len(known) and np.ptp(known)):
-            return np.zeros(len(capped), np.bool_)  # most meet the same cap: the site's choice
+            # Most meet the same cap: the site's choice, unless it was lowered as the job ran.
+            return capped & lowered_limits.held_back(window)
         kinds, _ = devices.models(window, power=False)
         work = ~devices.waiting(window, self.seconds)
         with np.errstate(invalid="ignore"):

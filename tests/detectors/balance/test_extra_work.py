@@ -113,6 +113,39 @@ def test_of_three_ranks_rank_0_may_be_the_one_by_chance(reads):
     assert [] == reads(0.065, ranks=2)
 
 
+@pytest.fixture
+def holds(evaluated):
+    """Return a function: what is found where a rank computes longer, and some hold more."""
+
+    def evaluate(more, *, rows=(0,), since=40, row=0, **job):
+        held = np.random.default_rng(5).normal(30e9, 0.01e9, (4, 60))
+        held[np.ix_(rows, range(since, 60))] += more
+        planes = {"training.memory.allocated": held}
+        return evaluated(timed=True, cpu=[1.0] * 4, row=row, **planes, **job)
+
+    return evaluate
+
+
+def test_rank_0_that_computes_longer_and_holds_more_since_then_gathers(holds):
+    slow, rank = holds(3e9)
+    assert ("job.slow", "rank.extra_work", "0") == (slow.kind, rank.kind, rank.entity.id)
+    assert "holds more memory than before since then" in rank.text
+
+
+@pytest.mark.parametrize(
+    ("more", "job"),
+    [
+        pytest.param(0.2e9, {}, id="as much as a rank may hold by chance"),
+        pytest.param(3e9, {"rows": (0, 1, 2, 3)}, id="all hold more: longer sequences"),
+        pytest.param(3e9, {"rows": (1,), "row": 1}, id="another rank: tokens of an expert"),
+        pytest.param(3e9, {"since": 5}, id="it held as much before it was slow"),
+        pytest.param(-3e9, {}, id="it holds less"),
+    ],
+)
+def test_memory_shows_no_gathering_where_it_may_be_something_else(holds, more, job):
+    assert [] == holds(more, **job)
+
+
 def test_own_time_on_the_cpu_is_extra_work_of_the_process(evaluated):
     findings = evaluated(timed=True, cpu=[0.5, 0.2, 0.2, 0.2])
     assert ["job.slow", "rank.extra_work"] == kinds(findings)

@@ -23,29 +23,29 @@ def evaluated():
     return evaluate
 
 
-def test_little_activity_over_a_quarter_of_an_hour_is_worth_knowing_and_no_page(evaluated):
+def test_little_activity_over_ten_minutes_is_worth_knowing_and_no_page(evaluated):
     (found,) = evaluated(0.1)
     assert ("job.low_utilization", 0.5) == (found.kind, found.score)
-    assert "the devices work 10% of the time (SM activity); not used: 0.9 GPU-hours" == found.text
+    assert "the devices work 10% of the time (SM activity); not used: 0.6 GPU-hours" == found.text
 
 
 def test_utilization_counts_where_activity_is_not_reported(evaluated):
     (found,) = evaluated(0.3, metric=USED, detector=LowUtilizationDetector(price=2.0))
-    assert found.text.endswith("(utilization); not used: 0.7 GPU-hours, 1.4 at 2 an hour")
+    assert found.text.endswith("(utilization); not used: 0.467 GPU-hours, 0.9333 at 2 an hour")
 
 
 def test_a_busy_job_one_that_stopped_and_a_young_one_are_no_finding(evaluated):
     assert [] == evaluated(0.5)
     assert [] == evaluated(0.1, own=OWN[:, :100])
     assert [] == evaluated(0.1, own=OWN[:, :5])
-    assert [] == evaluated(0.1, attempt_started_at=AT[-1] - 600)
+    assert [] == evaluated(0.1, attempt_started_at=AT[-1] - 590)
 
 
 def test_it_must_have_been_so_all_the_time(evaluated):
     level = np.full((4, len(AT)), 0.9)
-    level[:, -30:] = 0.1
+    level[:, -20:] = 0.1
     assert [] == evaluated(0.1, rank_readings={SM: readings(AT, level)})
-    assert [] == evaluated(0.1, at=AT[-30:])
+    assert [] == evaluated(0.1, at=AT[-20:])
 
 
 def test_nothing_reported_is_no_finding(evaluated):

@@ -156,3 +156,58 @@ def test_a_clock_that_wanders_at_its_cap_is_slower_only_since_its_limit_fell(
     wandering["hw.frequency|sm"].value[6:, -3:] = [1.92e9, 1.89e9, 1.9e9]
     there = found(levels(8, 700, 640, [6, 7], since=since), **wandering)
     assert [score, score] == [f.score for f in there]
+
+
+@pytest.fixture
+def lowered(steady, levels):
+    """Return a function: limits of four devices at work, lowered from second 30 on."""
+
+    def evaluate(which=(0, 1, 2, 3), *, clock=1.6e9, work=0.95, hosts=1, limit=500):
+        readings = {
+            "hw.power.limit": levels(4, 700, limit, which, since=30),
+            "hw.gpu.memory.limit": levels(4, 80 * 2.0**30),
+            "hw.gpu.utilization": levels(4, work),
+        }
+        if clock:
+            readings["hw.frequency|sm"] = levels(4, 1.98e9, clock, which, since=30)
+        window = sketch(steady(), hosts=hosts, rank_readings=readings)
+        return PowerLimitsDetector().evaluate(window)
+
+    return evaluate
+
+
+@pytest.mark.parametrize("which", [(0, 1, 2, 3), (1, 2, 3)])
+@pytest.mark.parametrize(
+    ("job", "score"),
+    [
+        pytest.param({}, 1.9, id="they run slower since then"),
+        pytest.param({"clock": 0}, 1.9, id="nobody reports clocks"),
+        pytest.param({"clock": 1.95e9}, 0.9, id="they run as they did: it is not reached"),
+        pytest.param({"work": 0.02}, 0.9, id="they have no work, so that clocks say nothing"),
+    ],
+)
+def test_limits_lowered_on_most_devices_of_the_only_host_stand_against_their_past(
+    lowered, which, job, score
+):
+    there = lowered(which, **job)
+    assert [(f"GPU-{n}", score, START + 30) for n in which] == [
+        (f.entity.id, f.score, f.onset[0]) for f in there
+    ]
+    assert there[0].text.endswith("power limit 500 W, it had 700 W before")
+
+
+def test_of_a_few_lowered_limits_the_peers_say_what_is_usual(lowered):
+    (finding,) = lowered((3,))
+    assert finding.text.endswith("power limit 500 W, its peers have 700 W")
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        pytest.param({"hosts": 2}, id="of several hosts: the site's choice"),
+        pytest.param({"limit": 690}, id="a little"),
+        pytest.param({"limit": 750}, id="raised"),
+    ],
+)
+def test_limits_that_moved_alike_are_none_of_the_jobs_trouble(lowered, job):
+    assert [] == lowered(**job)

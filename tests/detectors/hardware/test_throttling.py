@@ -61,6 +61,27 @@ def test_a_cap_that_all_devices_meet_is_the_sites_choice(found, levels):
     assert [] == found({CAP: levels(4, 1), CLOCK: levels(4, 1.7e9, 1.4e9, 1)})
 
 
+@pytest.mark.parametrize(
+    ("clock", "hosts", "named"),
+    [
+        pytest.param(1.6e9, 1, 4, id="they run slower since then"),
+        pytest.param(1.97e9, 1, 0, id="they run as they did"),
+        pytest.param(1.6e9, 2, 0, id="of several hosts: the site's choice"),
+    ],
+)
+def test_a_cap_that_was_lowered_on_the_only_host_as_the_job_ran_is_named(
+    found, levels, clock, hosts, named
+):
+    everybody = range(4)
+    by_rank = {
+        CAP: levels(4, 0, 1, everybody, since=30),
+        CLOCK: levels(4, 1.98e9, clock, everybody, since=30),
+        "hw.power.limit": levels(4, 700, 450, everybody, since=30),
+    }
+    held = [("gpu.power_held", f"GPU-{row}") for row in everybody]
+    assert held[:named] == found(by_rank, hosts=hosts)
+
+
 def test_a_cap_of_one_device_that_costs_no_clock_is_normal_life(found, levels):
     assert [] == found({CAP: levels(4, 0, 1, 1), CLOCK: levels(4, 1.7e9, 1.68e9, 1)})
 

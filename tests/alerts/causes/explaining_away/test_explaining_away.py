@@ -48,6 +48,27 @@ def test_devices_are_idle_since_a_job_never_started_and_else_for_a_reason_of_the
     assert [("efficiency.idle_gpu", wide.job_entity.id, ["job.idle_gpus"])] == roots(idle)
 
 
+@pytest.mark.parametrize(
+    ("begun", "score", "held"),
+    [
+        pytest.param(40.0, 0.9, ["job.stalled"], id="little, and minutes before: sequences grow"),
+        pytest.param(290.0, 0.9, ["job.slow", "job.stalled"], id="just before: it begins so"),
+        pytest.param(40.0, 1.5, ["job.slow", "job.stalled"], id="enough for a page"),
+    ],
+)
+def test_what_costs_little_and_began_minutes_before_a_hang_is_no_part_of_it(
+    roots, wide, found, begun, score, held
+):
+    """Where no symptom of the hang is found for a moment, the slowness is not put in its place."""
+    slow = found("job.slow", wide.job_entity, begun, score=score)
+    stuck = found("host.driver_stuck", wide.host_entity("host-b"), 300.0)
+    stall = found("job.stalled", wide.job_entity, 310.0)
+    named = {fault: symptoms for fault, _, symptoms in roots(slow, stuck, stall)}
+    assert held == named["host.driver_hang"]
+    alone = [fault for fault, *_ in roots(slow, stuck)]
+    assert ("job.slow" in held) == ("host.driver_hang" in alone)
+
+
 def test_clocks_that_are_off_are_a_root_beside_what_the_job_shows(roots, wide, found):
     rows = [
         found("job.token_imbalance", wide.job_entity, 40.0, score=0.5),
