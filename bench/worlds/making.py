@@ -82,9 +82,17 @@ def all_series(
             continue
         name = case.layout.hosts[made.host].name
         edits = [edit for edit in wild if made.metric.startswith(edit.metric[:-1])]
-        one = series.changed(made, name, [*exact.get(made.metric, []), *edits])
+        edits = [*exact.get(made.metric, []), *edits]
+        if made.added:
+            edits = [edit for edit in edits if not _instead(made, edit)]
+        one = series.changed(made, name, edits)
         if len(one.times):
             yield one
+
+
+def _instead(added: MetricSeries, edit: SeriesEdit) -> bool:
+    """Return whether an edit drops what a series of the fault is there instead of: from then on."""
+    return edit.how == "drop" and len(added.times) > 0 and edit.begin <= added.times[0]
 
 
 def _made(
@@ -102,7 +110,9 @@ def _made(
     for extra in case.extras:
         times = np.arange(extra.begin, min(extra.end, case.end), 5.0)
         values, host = np.full(len(times), extra.value), names.index(extra.host)
-        yield MetricSeries(extra.metric, host, "device", extra.attributes, times, values)
+        yield MetricSeries(
+            extra.metric, host, "device", extra.attributes, times, values, added=True
+        )
 
 
 def _lines(case: CaseSituation, tried: tuple[JobAttempt, ...]) -> Iterator[str]:

@@ -15,7 +15,8 @@ Family = Literal["training", "collective", "device", "host", "process", "network
 class MetricSeries:
     """Times in seconds since the epoch, as the host's right clock would have them.
 
-    `attempt`: of the job's resource; None: the host's own. `start`: of a counter.
+    `attempt`: of the job's resource; None: the host's own. `start`: of a counter. `added`: only
+    this case has it.
     """
 
     metric: str
@@ -26,6 +27,7 @@ class MetricSeries:
     values: np.ndarray
     attempt: int | None = None
     start: float | None = None
+    added: bool = False
 
     def kept(self, mask: np.ndarray) -> "MetricSeries":
         """Return the series with the points of a mask alone."""

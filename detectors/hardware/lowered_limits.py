@@ -65,7 +65,9 @@ def _lowered(window: JobWindow) -> LoweredLimits | None:
     if 2 * len(rows) <= known.sum():
         return None  # those whose limit is as it was show it
     middle = (limit + was) / 2
-    since = np.array([devices.since(held, row, float(middle[row]), below=True) for row in rows])
+    since = np.array(
+        [devices.since(held, row, float(middle[row]), below=True) for row in rows.tolist()]
+    )
     return LoweredLimits(rows, was, since, _slowed(window, rows, since))
 
 

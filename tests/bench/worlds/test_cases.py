@@ -182,6 +182,19 @@ def test_a_process_of_the_second_attempt_holds_its_device_under_its_own_number()
     assert not held[0] & held[1]
 
 
+def test_a_host_with_another_driver_reports_it_instead_of_the_usual_one():
+    case, attempts = run(of_fault("host.config_drift"))
+    hosts = exporters.exporters(case)
+    drivers = {
+        case.layout.hosts[one.host].name: one.attributes["version"]
+        for one in making.all_series(case, attempts, hosts)
+        if one.metric == "system.software.info" and one.attributes["name"] == "driver"
+    }
+    other = drivers.pop(case.truth.host)
+    assert {host.name for host in case.layout.hosts} == {case.truth.host, *drivers}
+    assert other not in drivers.values()
+
+
 def test_a_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path):
     for folder, seed in (("one", 1), ("two", 1), ("other", 2)):
         making.make(small(3, seed), tmp_path / folder)
