@@ -9,12 +9,12 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Protocol
 
 from .asking import CollectorCallError
+from .polling import PolledRequests
 
 if TYPE_CHECKING:
     from ..settings import CheckingSettings
@@ -38,8 +38,8 @@ class CheckApi(Protocol):
         ...
 
 
-class CheckService:
-    """Asks every few seconds, and runs what is asked for, one after the other.
+class CheckService(PolledRequests):
+    """Runs the checks that are asked for.
 
     `environment`: what the child needs to send its results: address, token, the host's name.
     """
@@ -54,6 +54,7 @@ class CheckService:
         now: Callable[[], float],
         command: Sequence[str] = (sys.executable, "-m", "rankscope.cli.main", "check"),
     ) -> None:
+        super().__init__("checking", "requests for checks", seconds=settings.poll_seconds)
         self._settings = settings
         self._host = host
         self._collector = collector
@@ -61,47 +62,22 @@ class CheckService:
         self._now = now
         self._command = command
         self._checked: float | None = None
-        self._trouble = ""
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="checking", daemon=True)
 
-    def start(self) -> None:
-        self._thread.start()
+    def _fetched(self) -> Sequence[object]:
+        return self._collector.checks(self._host)
 
-    def stop(self, *, timeout: float) -> None:
-        """End, after so many seconds at most; a check that runs ends with this process."""
-        self._stopping.set()
-        self._thread.join(timeout)
-
-    def _run(self) -> None:
-        while not self._stopping.wait(self._settings.poll_seconds):
-            try:
-                self.step()
-            except Exception:  # noqa: BLE001  the edge of one round: the next one asks again
-                _log.exception("a check that was asked for could not be run")
-
-    def step(self) -> None:
-        """Ask, and run what is asked for."""
-        try:
-            asked = self._collector.checks(self._host)
-            self._trouble = ""
-        except CollectorCallError as error:
-            if not self._trouble:
-                _log.warning("requests for checks cannot be fetched: %s", error)
-            self._trouble = str(error)
+    def _obey(self, row: object) -> None:
+        identity, check, incident = (
+            str(row.get(key, "")) if isinstance(row, Mapping) else ""
+            for key in ("id", "check", "incident")
+        )
+        if _ID.fullmatch(identity) is None:
+            _log.warning("the collector sent an invalid request for a check")
             return
-        for row in asked:
-            identity, check, incident = (
-                str(row.get(key, "")) if isinstance(row, Mapping) else ""
-                for key in ("id", "check", "incident")
-            )
-            if _ID.fullmatch(identity) is None:
-                _log.warning("the collector sent an invalid request for a check")
-                continue
-            why = self._refusal(check, incident) or self._measured(check, incident)
-            if why:
-                _log.warning("check %s is not run: %s", check[:64], why)
-                self._refuse(identity, why)
+        why = self._refusal(check, incident) or self._measured(check, incident)
+        if why:
+            _log.warning("check %s is not run: %s", check[:64], why)
+            self._refuse(identity, why)
 
     def _refusal(self, check: str, incident: str) -> str:
         """Return why this agent does not run a check, "" where it does."""

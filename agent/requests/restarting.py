@@ -11,7 +11,6 @@ import contextlib
 import logging
 import os
 import signal
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -23,6 +22,7 @@ from ..trainers import TrainerProcess
 from . import launchers
 from .asking import CollectorCallError
 from .launchers import TorchLauncher
+from .polling import PolledRequests
 
 if TYPE_CHECKING:
     from ..settings import RestartingSettings
@@ -62,8 +62,8 @@ class LauncherOrder:
     at: float
 
 
-class RestartService:
-    """Asks every few seconds, and does what is ordered, once an order."""
+class RestartService(PolledRequests):
+    """Does what is ordered, once an order."""
 
     def __init__(
         self,
@@ -74,57 +74,32 @@ class RestartService:
         trainers: Callable[[], Sequence[TrainerProcess]],
         proc: Path = procfs.PROC,
     ) -> None:
+        super().__init__("restarting", "orders for restarts", seconds=settings.poll_seconds)
         self._settings = settings
         self._host = host
         self._collector = collector
         self._trainers = trainers
         self._proc = proc
         self._answered: dict[str, tuple[bool, str]] = {}
-        self._trouble = ""
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="restarting", daemon=True)
 
-    def start(self) -> None:
-        self._thread.start()
+    def _fetched(self) -> Sequence[object]:
+        return self._collector.launcher_orders(self._host)
 
-    def stop(self, *, timeout: float) -> None:
-        """End, after so many seconds at most."""
-        self._stopping.set()
-        self._thread.join(timeout)
-
-    def _run(self) -> None:
-        while not self._stopping.wait(self._settings.poll_seconds):
-            try:
-                self.step()
-            except Exception:  # noqa: BLE001  the edge of one round: the next one asks again
-                _log.exception("a restart that was ordered could not be carried out")
-
-    def step(self) -> None:
-        """Ask, do what is ordered, and answer; what was done before is only answered."""
-        try:
-            asked = self._collector.launcher_orders(self._host)
-            self._trouble = ""
-        except CollectorCallError as error:
-            if not self._trouble:
-                _log.warning("orders for restarts cannot be fetched: %s", error)
-            self._trouble = str(error)
+    def _obey(self, row: object) -> None:
+        """Do what is ordered, and answer; what was done before is only answered."""
+        order = _order(row)
+        if order is None:
+            _log.warning("the collector sent an invalid order for a restart")
             return
-        for row in asked:
-            order = _order(row)
-            if order is None:
-                _log.warning("the collector sent an invalid order for a restart")
-                continue
-            if order.id not in self._answered:
-                self._answered[order.id] = self._carry_out(order)
-                if len(self._answered) > _MOST_REMEMBERED:
-                    del self._answered[next(iter(self._answered))]
-            done, text = self._answered[order.id]
-            try:
-                self._collector.launcher_answer(
-                    self._host, order.id, done=done, text=text[:_LONGEST]
-                )
-            except CollectorCallError as error:
-                _log.warning("the collector did not take an answer (%s): %s", text, error)
+        if order.id not in self._answered:
+            self._answered[order.id] = self._carry_out(order)
+            if len(self._answered) > _MOST_REMEMBERED:
+                del self._answered[next(iter(self._answered))]
+        done, text = self._answered[order.id]
+        try:
+            self._collector.launcher_answer(self._host, order.id, done=done, text=text[:_LONGEST])
+        except CollectorCallError as error:
+            _log.warning("the collector did not take an answer (%s): %s", text, error)
 
     def _carry_out(self, order: LauncherOrder) -> tuple[bool, str]:
         try:
