@@ -19,6 +19,7 @@ from rankscope.lab import suites
 from rankscope.lab.scoring import pictures, ranked
 from rankscope.lab.suites import SuiteCase, SuiteError
 
+from .. import kept_cases
 from . import catalogue_file, collecting, curves, elsewhere
 from .curves import CalibratedCurve, CalibrationAnswer
 
@@ -88,7 +89,7 @@ def _options() -> argparse.Namespace:
 
 def answers(options: argparse.Namespace, knowledge: CauseCatalogue) -> Iterator[CalibrationAnswer]:
     """Yield the answers of all cases. Raises OSError, SuiteError, ReplayError."""
-    for tracked in collecting.collected(_cases(options), options.results):
+    for tracked in kept_cases.kept(_cases(options), options.results, collecting.collect):
         yield from curves.answers(tracked, knowledge)
     for folder in options.world:
         yield from elsewhere.answers(folder, jobs=1)
@@ -102,7 +103,7 @@ def _cases(options: argparse.Namespace) -> list[SuiteCase]:
         if case.fault is None or case.observable
     ]
     if options.collected:
-        drawn = [case for case in drawn if collecting.file(case, options.results).exists()]
+        drawn = [case for case in drawn if kept_cases.file(case, options.results).exists()]
     return drawn
 
 

@@ -20,6 +20,7 @@ from rankscope.lab.scoring import matching
 from rankscope.lab.scoring.results import PIPELINE
 from rankscope.lab.suites import SuiteError
 
+from .. import kept_cases
 from . import collecting
 from .collecting import CollectedCase
 from .courses import CourseResult, IncidentCourses
@@ -56,7 +57,7 @@ def main() -> int:
     except SuiteError as error:
         print(error, file=sys.stderr)
         return 2
-    found = list(collecting.collected(cases, options.results))
+    found = list(kept_cases.kept(cases, options.results, collecting.collect))
     asked = [one for case in found if (one := _asked(case, options.seed)) is not None]
     document = _document(found, asked)
     print(json.dumps(document) if options.json else _text(document, asked))
@@ -73,7 +74,7 @@ def _cases(options: argparse.Namespace) -> list[Any]:
     drawn.sort(key=lambda case: case.scenario.cluster.hosts * case.scenario.seconds)
     chosen = drawn[number - 1 :: of]
     if options.collected:
-        chosen = [case for case in chosen if collecting.file(case, options.results).exists()]
+        chosen = [case for case in chosen if kept_cases.file(case, options.results).exists()]
     return chosen
 
 

@@ -1,15 +1,9 @@
-"""Cases of a suite run once: what each found, and the pipeline where its leading causes are close.
-
-One file a case, a pickle of this command's own in the folder that it is given; nobody else's is
-ever read. A case whose file is there is not run again: after a change of code take another folder.
-"""
+"""Runs a case of a suite: what it found, and the pipeline where its leading causes are close."""
 
 import pickle
 import traceback
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rankscope.collector.evaluation.schedule import ScheduleTime
 from rankscope.collector.pipeline.pipeline import DetectionPipeline
@@ -111,35 +105,3 @@ def _moment(made: recording.SimulatedRecording, identity: str, at: float) -> Ask
     held = run.open.get(identity)
     pipeline: DetectionPipeline = run.pipeline
     return held and AskedMoment(max(now, at), schedule.moment, pickle.dumps(pipeline), held[0])
-
-
-def collected(cases: Sequence[SuiteCase], folder: Path) -> Iterator[CollectedCase]:
-    """Return the cases in their order, run where no file is there. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for case in cases:
-        path = file(case, folder)
-        held = read(path)
-        if held is None:
-            held = collect(case)
-            write(held, path)
-        yield held
-
-
-def file(case: SuiteCase, folder: Path) -> Path:
-    """Return where a case is kept."""
-    return folder / f"{case.suite}-{case.name}-{case.seed}.collected"
-
-
-def write(case: CollectedCase, path: Path) -> None:
-    """Write a case. Raises OSError."""
-    new = path.with_suffix(".new")
-    new.write_bytes(zlib.compress(pickle.dumps(case, protocol=5), 1))
-    new.replace(path)
-
-
-def read(path: Path) -> CollectedCase | None:
-    """Return a case that `write` has written, None where there is none."""
-    if not path.exists():
-        return None
-    case: CollectedCase = pickle.loads(zlib.decompress(path.read_bytes()))  # noqa: S301  our own
-    return case
