@@ -3,7 +3,9 @@
 import multiprocessing
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -77,9 +79,17 @@ def _train(shape: SpikeShape, folder: Path, agent: Path, *, again: bool) -> None
         }
         told = trainer.TrainedAttempt(shape, rank, folder, environ, again)
         processes.append(context.Process(target=trainer.train, args=(told,), daemon=True))
+    ended(processes, f"{shape.fault}, seed {shape.seed}", seconds=_SECONDS)
+
+
+def ended(processes: Sequence[BaseProcess], name: str, *, seconds: float) -> None:
+    """Run the ranks of a job to their end, and kill who runs for longer than so many seconds.
+
+    Raises FailedTrainingError, with the name of the job, where one did not end well.
+    """
     for process in processes:
         process.start()
-    until = time.monotonic() + _SECONDS
+    until = time.monotonic() + seconds
     for process in processes:
         process.join(max(until - time.monotonic(), 0.0))
     codes = [process.exitcode for process in processes]
@@ -88,7 +98,7 @@ def _train(shape: SpikeShape, folder: Path, agent: Path, *, again: bool) -> None
         process.join()
         process.close()
     if any(code != 0 for code in codes):  # None: it had to be killed
-        raise FailedTrainingError(f"{shape.fault}, seed {shape.seed}: exit codes {codes}")
+        raise FailedTrainingError(f"{name}: exit codes {codes}")
 
 
 def _failed(what: str, error: Exception) -> None:

@@ -10,7 +10,6 @@ import multiprocessing
 import os
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from . import parallelism, recording, runs
@@ -33,18 +32,10 @@ def said(bug: parallelism.SilentBug, folder: Path) -> list[str]:
             )
             for rank in range(bug.ranks)
         ]
-        for one in trained:
-            one.start()
-        until = time.monotonic() + _SECONDS
-        for one in trained:
-            one.join(max(until - time.monotonic(), 0.0))
-        codes = [one.exitcode for one in trained]
-        for one in trained:
-            one.kill()
-            one.join()
-        recorder.close()
-    if any(code != 0 for code in codes):
-        raise runs.FailedTrainingError(f"{bug.name}: exit codes {codes}")
+        try:
+            runs.ended(trained, bug.name, seconds=_SECONDS)
+        finally:
+            recorder.close()
     path = folder / f"{bug.name}.jsonl"
     recording.write(path, recorder.received)
     incidents, observations = runs.replayed(path)

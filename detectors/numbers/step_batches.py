@@ -154,18 +154,11 @@ def again(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[F
     ranks = sorted({int(window.ranks[one.row]) for one in found})
     steps = sorted({one.step for one in found})
     return [
-        report(
+        _read_again(
             window,
             detector,
-            "job.data_repeated",
-            window.entity,
-            onset=first.event.at,
             seen=(first.event.at, max(one.event.at for one in found)),
-            score=INFORMATION,
-            magnitude=float(len(steps)),
-            signal=BATCH,
-            observed=float(len(steps)),
-            expected=0.0,
+            steps=len(steps),
             text=f"in {len(steps)} steps from step {steps[0]} on, rank "
             f"{int(window.ranks[first.row])} had samples that it had had before, from step "
             f"{whole(first.event, 'repeated_step')} on ({named(first.event)}); until then its "
@@ -173,6 +166,33 @@ def again(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[F
             ranks=ranks,
         )
     ]
+
+
+def _read_again(
+    window: JobWindow,
+    detector: str,
+    *,
+    seen: tuple[float, float],
+    steps: int,
+    text: str,
+    ranks: Sequence[int],
+) -> Finding:
+    """Return that ranks had data anew in so many steps: information, for the job goes on."""
+    return report(
+        window,
+        detector,
+        "job.data_repeated",
+        window.entity,
+        onset=seen[0],
+        seen=seen,
+        score=INFORMATION,
+        magnitude=float(steps),
+        signal=BATCH,
+        observed=float(steps),
+        expected=0.0,
+        text=text,
+        ranks=ranks,
+    )
 
 
 def _same_share(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> list[Finding]:
@@ -194,20 +214,12 @@ def _same_share(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> 
     for rows, first in alike.items():
         if len(rows) > 1 and len(first) >= _STEPS_SAME:
             ranks = sorted(window.ranks[list(rows)].tolist())
-            at = first[0].event.at
             return [
-                report(
+                _read_again(
                     window,
                     detector,
-                    "job.data_repeated",
-                    window.entity,
-                    onset=at,
-                    seen=(at, first[-1].event.at),
-                    score=INFORMATION,
-                    magnitude=float(len(first)),
-                    signal=BATCH,
-                    observed=float(len(first)),
-                    expected=0.0,
+                    seen=(first[0].event.at, first[-1].event.at),
+                    steps=len(first),
                     text=f"ranks {', '.join(map(str, ranks[:_ALIKE]))} had the very same batches "
                     f"in {len(first)} steps from step {first[0].step} on "
                     f"({named(first[0].event)}), although they are different replicas: each "

@@ -41,10 +41,9 @@ def check_norm(context: HookContext, optimizer: Any) -> None:
             norms = torch._foreach_norm(grads, 2.0, *([torch.float32] if half else []))  # noqa: SLF001
             norm = torch.linalg.vector_norm(torch.stack(norms))
             keep_norm(context, norm, grads)
-        if context.layers is not None:
-            layers.note(
-                context, norm, [one for group in optimizer.param_groups for one in group["params"]]
-            )
+        if context.layers is not None and layers.is_suspicious(context, norm):
+            looked_at = (one for group in optimizer.param_groups for one in group["params"])
+            context.layers.look(context, looked_at)
         if reader is not None:
             reader.mark("checked")
             context.norm_budget.spent(reader.check_seconds)

@@ -78,7 +78,8 @@ def install(context: HookContext) -> None:
         ) -> Any:
             if not context.inactive():
                 try:
-                    note(context, total_norm, parameters)
+                    if isinstance(parameters, list) and is_suspicious(context, total_norm):
+                        context.layers.look(context, parameters)
                 except Exception:  # noqa: BLE001  the edge of the job
                     context.failed()
             return original(parameters, max_norm, total_norm, *args, **kwargs)
@@ -88,9 +89,8 @@ def install(context: HookContext) -> None:
     context.patches.replace(module, "_clip_grads_with_norm_", seen)
 
 
-def note(context: HookContext, norm: Any, parameters: Any) -> None:
-    """Look at the gradients of parameters where their norm, a tensor on the CPU, is suspicious."""
+def is_suspicious(context: HookContext, norm: Any) -> bool:
+    """Tell whether a norm is worth a look at its gradients: a tensor on the CPU, and unusual."""
     if type(norm) is not context.torch.Tensor or norm.device.type != "cpu":
-        return
-    if isinstance(parameters, list) and context.layers.suspicious(float(norm)):
-        context.layers.look(context, parameters)
+        return False
+    return bool(context.layers.suspicious(float(norm)))
