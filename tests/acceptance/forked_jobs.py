@@ -13,7 +13,7 @@ from pathlib import Path
 
 # Once for all, the ranks are forked: a rank that imports what its first optimizer asks for takes
 # seconds of a CPU.
-import torch._dynamo
+import torch._dynamo  # noqa: F401
 
 from rankscope.lab.demo.stage import free_port
 from rankscope.lab.jobs import orders, torch_trainer

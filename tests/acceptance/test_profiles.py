@@ -37,7 +37,8 @@ def test_a_rank_is_profiled_on_request_and_on_suspicion_and_its_stack_is_there_w
             stage.agent(host, allowed)
         agents = ",".join(f"unix://{short_path / host.name}.sock" for host in hosts)
         command = [sys.executable, str(JOBS), str(short_path), agents, JOB]
-        processes.start("job", command, environ=clean_environment())
+        environ = {**clean_environment(), "RANKSCOPE_LAB_DEVICE_SECONDS": "0.1"}
+        processes.start("job", command, environ=environ)
 
         def steps():
             return [row["last_step"] or 0 for row in client.ranks(JOB)]
