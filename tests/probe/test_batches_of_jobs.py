@@ -1,4 +1,4 @@
-"""Batches of real jobs under torchrun: a NaN has its step sent, equal replicas weigh alike."""
+"""Batches of real jobs of two ranks: a NaN has its step sent, equal replicas weigh alike."""
 
 
 def test_the_batch_of_a_nan_is_sent_with_the_ids_of_its_samples_and_replicas_weigh_the_same(
