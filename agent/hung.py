@@ -10,15 +10,15 @@ py-spy, where the settings allow it and it is there.
 
 import logging
 import queue
-import re
 import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..formats.stacks import py_spy
 from ..formats.training_logs import crashes
 from ..vocabulary.samples import Event, Scalar
 from . import procfs
@@ -78,7 +78,6 @@ _AGAIN_SECONDS = 30.0
 _LONGEST = 64 << 10
 _SPY_SECONDS = 5.0
 _STATES = {"T": "stopped by a signal", "t": "stopped by a debugger"}
-_SPIED = re.compile(r"\s+(?P<name>\S.*) \((?P<file>[^()]+):(?P<line>\d+)\)")
 
 _log = logging.getLogger(__name__)
 
@@ -159,7 +158,8 @@ class HungProcesses:
                 )
             except (OSError, subprocess.SubprocessError):
                 continue  # not permitted, or gone meanwhile
-            if text := spied(done.stdout[:_LONGEST].decode(errors="replace")):
+            calls = py_spy.main_thread(done.stdout[:_LONGEST].decode(errors="replace"))
+            if text := crashes.joined(calls):
                 self._spied(_event(trainer, text, now))
 
 
@@ -187,21 +187,6 @@ def main_thread(text: str) -> str:
     """
     _, _, last = text.rpartition("(most recent call first):")
     return crashes.joined([found for line in last.splitlines() if (found := crashes.call(line))])
-
-
-def spied(text: str) -> str:
-    """Return the main thread's stack of `py-spy dump`, as a probe would send it."""
-    calls: list[str] = []
-    main, inside = "\0", False
-    for line in text.splitlines():
-        if line.startswith("Process "):
-            main = f"Thread {line.removeprefix('Process ').partition(':')[0]} "
-        elif line.startswith("Thread "):
-            # Threads have names once `threading` was imported; the main one has the pid.
-            inside = '"MainThread"' in line or ('"' not in line and line.startswith(main))
-        elif inside and (call := _SPIED.fullmatch(line)) is not None:
-            calls.append(f"{call['name']} ({PurePath(call['file']).name}:{call['line']})")
-    return crashes.joined(calls)
 
 
 def _kernel(pid: int, proc: Path) -> str:

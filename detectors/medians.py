@@ -58,6 +58,11 @@ def middle(values: Floats | Ints) -> float:
     return float(ordered[half] if count % 2 else (ordered[half - 1] + ordered[half]) / 2)
 
 
+def known(values: Floats) -> float:
+    """Return the median of the values that are reported, NaN where none is."""
+    return middle(values[np.isfinite(values)])
+
+
 def of_rows(values: Floats) -> Floats:
     """Return [rows], the median of each row, NaN where one of its values is.
 

@@ -90,7 +90,7 @@ def step_seconds(steps: StepValues) -> float:
     if len(ends) > 1:
         return medians.middle(ends[1:] - ends[:-1])
     valid = steps.plane(compute_time.STEP)
-    return medians.middle(valid[np.isfinite(valid)])
+    return medians.known(valid)
 
 
 def mean(values: Floats) -> Floats:

@@ -23,6 +23,7 @@ class CallbackHooks:
         self.failures = 0
         self._attaching = attaching
         self._watch: Any = None
+        self._saving: Any = None
         if self.unavailable:
             message = f"rankscope: {type(self).__name__} without its library: {self.unavailable}"
             print(message, file=sys.stderr)  # noqa: T201  the probe has no logger in the job
@@ -42,6 +43,18 @@ class CallbackHooks:
         watch, self._watch = self._watch, None
         if watch is not None:
             watch.detach()
+
+    def _save(self) -> None:
+        """Begin a checkpoint, unless one has begun."""
+        if self._watch is not None and self._saving is None:
+            self._saving = self._watch.checkpoint()
+            self._saving.__enter__()
+
+    def _saved(self) -> None:
+        """End the checkpoint that has begun, if one has."""
+        saving, self._saving = self._saving, None
+        if saving is not None:
+            saving.__exit__(None, None, None)
 
 
 class UnavailableCallback:

@@ -24,7 +24,6 @@ class _TrainerHooks(CallbackHooks):
     def __init__(self, **attaching: Any) -> None:
         super().__init__(**attaching)
         self._step: Any = None
-        self._saving: Any = None
 
     @guarded
     def on_train_begin(self, args: Any, state: Any, control: Any, **known: Any) -> None:  # noqa: ARG002
@@ -112,16 +111,6 @@ class _TrainerHooks(CallbackHooks):
             self._watch.phase("eval")
         elif getattr(control, "should_save", False) is True:
             self._save()
-
-    def _save(self) -> None:
-        if self._saving is None:
-            self._saving = self._watch.checkpoint()
-            self._saving.__enter__()
-
-    def _saved(self) -> None:
-        saving, self._saving = self._saving, None
-        if saving is not None:
-            saving.__exit__(None, None, None)
 
 
 RankscopeCallback: type[Any]

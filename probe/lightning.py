@@ -26,10 +26,6 @@ class _LightningHooks(CallbackHooks):
     `rankscope.probe.attach`. No method raises.
     """
 
-    def __init__(self, **attaching: Any) -> None:
-        super().__init__(**attaching)
-        self._saving: Any = None
-
     @guarded
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Attach, with the module and the first of the trainer's optimizers."""
@@ -61,9 +57,7 @@ class _LightningHooks(CallbackHooks):
     @guarded
     def on_save_checkpoint(self, *_given: Any, **_known: Any) -> None:
         """Begin a checkpoint: Lightning calls this before it writes one."""
-        if self._watch is not None and self._saving is None:
-            self._saving = self._watch.checkpoint()
-            self._saving.__enter__()
+        self._save()
 
     @guarded
     def on_train_epoch_start(self, *_given: Any, **_known: Any) -> None:
@@ -75,11 +69,6 @@ class _LightningHooks(CallbackHooks):
         """Detach."""
         self._saved()
         self._detach()
-
-    def _saved(self) -> None:
-        saving, self._saving = self._saving, None
-        if saving is not None:
-            saving.__exit__(None, None, None)
 
 
 def _micro_batches(trainer: Any, module: Any) -> Callable[[], int]:

@@ -3,24 +3,8 @@
 import ctypes
 import os
 
+from ...formats.kernel_clock import KernelTimex
 from ...vocabulary.samples import Sample
-
-_NANOSECONDS = 0x2000  # STA_NANO: offset counts nanoseconds, else microseconds
-_UNSYNCHRONISED = 0x0040  # STA_UNSYNC
-
-
-class _TimexStruct(ctypes.Structure):
-    """struct timex of <sys/timex.h>, as far as it is read here, and room for the rest."""
-
-    _fields_ = (
-        ("modes", ctypes.c_uint),
-        ("offset", ctypes.c_long),
-        ("freq", ctypes.c_long),
-        ("maxerror", ctypes.c_long),
-        ("esterror", ctypes.c_long),
-        ("status", ctypes.c_int),
-        ("rest", ctypes.c_long * 32),
-    )
 
 
 class ClockOffsetReader:
@@ -48,10 +32,8 @@ class ClockOffsetReader:
         return [] if offset is None else [Sample("system.clock.offset", offset, now)]
 
     def _offset(self) -> float | None:
-        timex = _TimexStruct()  # modes 0: read only
+        timex = KernelTimex()  # modes 0: read only
         if self._libc.adjtimex(ctypes.byref(timex)) < 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))
-        if timex.status & _UNSYNCHRONISED:
-            return None
-        return float(timex.offset) / (1e9 if timex.status & _NANOSECONDS else 1e6)
+        return timex.offset_seconds if timex.synchronised else None

@@ -5,10 +5,10 @@ terms stand beside what a cause predicts. A check that passed speaks only since 
 and only against what it looked at as a whole.
 """
 
-import re
 from collections.abc import Iterator
 
-from ...vocabulary.checks import ActiveCheck, catalogue
+from ...vocabulary import checks
+from ...vocabulary.checks import ActiveCheck
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
 from .catalogue import CatalogueCause
@@ -19,8 +19,6 @@ PASSED = "host.check_passed"
 
 PROVES = 2.0
 """Nats from which on a bad result stands for the essential evidence of a cause."""
-
-_NAME = re.compile(r"check ([a-z_]+)")
 
 
 def against_and_for(
@@ -61,8 +59,7 @@ def _results(
 ) -> Iterator[tuple[Finding, ActiveCheck]]:
     """Yield the results of the checks that can show a cause."""
     for found in index.of_kind(kind):
-        named = _NAME.match(found.text)
-        check = catalogue().get(named[1]) if named else None
+        check = checks.of_finding(found.text)
         if check is not None and any(row.fault == cause.fault for row in check.causes):
             yield found, check
 

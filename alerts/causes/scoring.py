@@ -4,7 +4,7 @@ score = prior + evidence (capped a family) + scope (affected ranks covered) + ti
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,6 +22,9 @@ Part = Literal[
     "prior", "present", "absent", "missing", "contradicts", "scope", "early", "together", "late"
 ]
 """Which weight of the catalogue a term comes from."""
+
+PredictionMatch = tuple[PredictedFinding, Sequence[Finding]]
+"""A prediction, and what was found of it."""
 
 UNPROVEN = "unproven"
 """Family of the term that keeps a candidate without its essential evidence from being named."""
@@ -70,16 +73,8 @@ def terms(
     `proven` false what is essential may be missing.
     """
     checked = active.BAD in index and active.proves(cause, entity, index)
-    matches: list[tuple[PredictedFinding, Sequence[Finding]]] = []
-    present: set[str] = set()
-    for prediction in cause.predicts_by_absence:
-        related = index.related(prediction, entity)
-        if related and prediction.any:
-            present.add(prediction.any)
-        elif proven and prediction.essential and not related and not checked:
-            return None
-        matches.append((prediction, related))
-    if proven and not checked and not present.issuperset(cause.essential_any):
+    matches = _matches(cause, entity, index, essential=proven and not checked)
+    if matches is None:
         return None
     window = (
         min(symptom.onset[0] for symptom in symptoms),
@@ -88,14 +83,59 @@ def terms(
     rows = [
         ScoreTerm("prior", prior, evidence.of_prior(cause, entity, prior * weights.prior, window))
     ]
-    charged: set[str] = set()
+    rows += _predictions(cause, entity, matches, view, window, proven=proven)
+    rows += _contradictions(cause, entity, index)
+    rows += _checks(cause, entity, index, since=window[0])
+    rows += _scope(cause, entity, index, window, weights)
     shown = {symptom.kind for symptom in symptoms}
-    onsets: list[tuple[Window, bool]] = []
+    onsets = [
+        (min(match.onset for match in found), prediction.finding in shown)
+        for prediction, found in matches
+        if found
+    ]
+    if onsets:
+        # That a symptom begins with itself says nothing.
+        onset, itself = min(onsets)
+        rows.append(_time(entity, onset, symptoms, window, weights, itself=itself))
+    return rows
+
+
+def _matches(
+    cause: CatalogueCause, entity: Entity, index: FindingIndex, *, essential: bool
+) -> list[PredictionMatch] | None:
+    """Return what was found of each prediction; None where something `essential` is missing."""
+    matches: list[PredictionMatch] = []
+    for prediction in cause.predicts_by_absence:
+        related = index.related(prediction, entity)
+        if essential and prediction.essential and not related:
+            return None
+        matches.append((prediction, related))
+    if essential and not _present_ways(matches).issuperset(cause.essential_any):
+        return None
+    return matches
+
+
+def _present_ways(matches: Sequence[PredictionMatch]) -> set[str]:
+    """Return of what can be known in several ways that of which one was found."""
+    return {prediction.any for prediction, related in matches if related and prediction.any}
+
+
+def _predictions(
+    cause: CatalogueCause,
+    entity: Entity,
+    matches: Sequence[PredictionMatch],
+    view: JobView,
+    window: Window,
+    *,
+    proven: bool,
+) -> list[ScoreTerm]:
+    """Return the terms of what a cause predicts: found, not found, and what nobody could find."""
+    rows: list[ScoreTerm] = []
     shown_by: dict[tuple[object, ...], int] = {}
+    settled = _present_ways(matches)
     for prediction, found in matches:
         if found:
             _add_once(rows, shown_by, _present(prediction, entity, found), strongest(found))
-            onsets.append((min(match.onset for match in found), prediction.finding in shown))
         elif prediction.detail:
             pass
         elif not view.observable(prediction.finding):
@@ -104,23 +144,23 @@ def terms(
             rows.append(ScoreTerm("missing", 0.0, row, prediction))
         elif not proven and prediction.finding in cause.essential_findings:
             pass  # one term stands for all of it
-        elif not prediction.any or prediction.any not in present | charged:
-            charged.add(prediction.any)
+        elif not prediction.any or prediction.any not in settled:
+            settled.add(prediction.any)
             if prediction.absent:
                 kind = kinds.catalogue()[prediction.finding]
                 row = evidence.not_found(kind, entity, window, prediction.absent)
                 rows.append(ScoreTerm("absent", 1.0, row, prediction))
-    rows += _contradictions(cause, entity, index)
-    for found_by, weight in active.against_and_for(cause, entity, index, since=window[0]):
-        relation: Relation = "supports" if weight > 0 else "contradicts"
-        row = evidence.of_finding(relation, found_by, weight)
-        rows.append(ScoreTerm("present" if weight > 0 else "contradicts", 1.0, row))
-    rows += _scope(cause, entity, index, window, weights)
-    if onsets:
-        # That a symptom begins with itself says nothing.
-        onset, itself = min(onsets)
-        rows.append(_time(entity, onset, symptoms, window, weights, itself=itself))
     return rows
+
+
+def _checks(
+    cause: CatalogueCause, entity: Entity, index: FindingIndex, *, since: float
+) -> Iterator[ScoreTerm]:
+    """Yield the terms of active checks that were asked for."""
+    for found, weight in active.against_and_for(cause, entity, index, since=since):
+        relation: Relation = "supports" if weight > 0 else "contradicts"
+        row = evidence.of_finding(relation, found, weight)
+        yield ScoreTerm("present" if weight > 0 else "contradicts", 1.0, row)
 
 
 def support(cause: CatalogueCause, entity: Entity, index: FindingIndex) -> list[Finding]:

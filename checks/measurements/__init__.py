@@ -3,7 +3,8 @@
 Each takes an order and returns what it measured, a row a device. What cannot be measured here is a
 row that says why. Nothing here compares or judges.
 
-In: an order. Out: measured rows. Imports: vocabulary; what stands beside, one file below another.
+In: an order. Out: measured rows. Imports: formats, vocabulary; what stands beside, one file below
+another.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from ...formats.stacks import py_spy
 from ...vocabulary.checks import runnable
 from .rows import CheckOrder, MeasuredRow
 
@@ -36,7 +37,6 @@ LOADING = re.compile(
     r"dataload|dataset|sampler|fetch|collate|tokeniz|preprocess|transform|decode|augment",
     re.IGNORECASE,
 )
-_CALL = re.compile(r"\s+(?P<name>\S.*) \((?P<file>[^()]+):\d+\)")
 
 Dump = Callable[[int], str]
 """Returns the stacks of a process as py-spy writes them; raises OSError, SubprocessError."""
@@ -76,7 +76,7 @@ def measured(
     while now() < end:
         for rank, pid in order.ranks:
             try:
-                calls = main_thread(dump(pid))
+                calls = py_spy.main_thread(dump(pid))
             except (OSError, subprocess.SubprocessError) as error:
                 why = f"py-spy: {error}"[:200]
                 continue
@@ -113,23 +113,6 @@ def _variance(share: float, count: int) -> float:
     """Return the variance of a share of so many samples; of none or all of them it is not 0."""
     likely = (share * count + 1) / (count + 2)
     return likely * (1 - likely) / (count + 2)
-
-
-def main_thread(text: str) -> list[str]:
-    """Return the calls of the main thread in what py-spy dumped, the innermost first.
-
-    Threads have names once the process has imported `threading`; the main one has its pid.
-    """
-    calls: list[str] = []
-    main, inside = "\0", False
-    for line in text.splitlines():
-        if line.startswith("Process "):
-            main = f"Thread {line.removeprefix('Process ').partition(':')[0]} "
-        elif line.startswith("Thread "):
-            inside = '"MainThread"' in line or ('"' not in line and line.startswith(main))
-        elif inside and (call := _CALL.fullmatch(line)) is not None:
-            calls.append(f"{call['name']} {Path(call['file']).name}")
-    return calls
 
 
 def _dump() -> Dump | None:

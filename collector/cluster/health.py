@@ -1,5 +1,7 @@
 """Metrics of a collector's part in the shared log."""
 
+from functools import partial
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 
@@ -7,30 +9,27 @@ class ClusterHealth:
     """Counters and gauges, `rankscope_collector_log_*` and `rankscope_collector_partition*`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.up = Gauge(
+        counter = partial(Counter, registry=registry)
+        gauge = partial(Gauge, registry=registry)
+        self.up = gauge(
             "rankscope_collector_log_up",
             "1 while NATS is connected, 0 while it is away and senders are answered 503.",
-            registry=registry,
         )
-        self.partitions = Gauge(
+        self.partitions = gauge(
             "rankscope_collector_partitions",
             "Partitions of the shared log that this collector owns.",
-            registry=registry,
         )
-        self.recovering = Gauge(
+        self.recovering = gauge(
             "rankscope_collector_partitions_recovering",
             "Those of them whose state is being restored.",
-            registry=registry,
         )
-        self.lag = Gauge(
+        self.lag = gauge(
             "rankscope_collector_partition_lag_entries",
             "Entries of owned partitions that are in the log and not yet fetched.",
-            registry=registry,
         )
-        self.takeovers = Counter(
+        self.takeovers = counter(
             "rankscope_collector_partition_takeovers",
             "Partitions that this collector has taken over.",
-            registry=registry,
         )
         self.takeover_seconds = Histogram(
             "rankscope_collector_partition_takeover_seconds",
@@ -38,19 +37,16 @@ class ClusterHealth:
             buckets=(0.1, 0.3, 1, 3, 10, 30, 100),
             registry=registry,
         )
-        self.lost = Counter(
+        self.lost = counter(
             "rankscope_collector_partitions_lost",
             "Partitions that another collector took while this one did not answer.",
-            registry=registry,
         )
-        self.aside = Counter(
+        self.aside = counter(
             "rankscope_collector_aside_entries",
             "Entries of the log that could not be read and were moved aside.",
-            registry=registry,
         )
-        self.snapshot_bytes = Gauge(
+        self.snapshot_bytes = gauge(
             "rankscope_collector_snapshot_stored_bytes",
             "Size of the last snapshot put into the object store, by partition.",
             ["partition"],
-            registry=registry,
         )

@@ -4,6 +4,8 @@ One object a process, handed to whoever counts; it holds its own registry, so th
 in one process do not add up.
 """
 
+from functools import partial
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 _REASONS = 50
@@ -14,42 +16,36 @@ class PollingHealth:
     """Counters and gauges of the stores that are polled, by their names."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.polls = Counter(
+        counter = partial(Counter, registry=registry)
+        gauge = partial(Gauge, registry=registry)
+        self.polls = counter(
             "rankscope_collector_polls",
             "Polls of a Prometheus-compatible store, by outcome: success, partial (also counted as "
             "success), or why one failed.",
             ["store", "outcome"],
-            registry=registry,
         )
-        self.samples = Counter(
-            "rankscope_collector_polled_samples",
-            "Samples that polls brought.",
-            ["store"],
-            registry=registry,
+        self.samples = counter(
+            "rankscope_collector_polled_samples", "Samples that polls brought.", ["store"]
         )
-        self.series = Gauge(
+        self.series = gauge(
             "rankscope_collector_polled_series",
             "Series that are known of a polled store.",
             ["store"],
-            registry=registry,
         )
-        self.malformed = Counter(
+        self.malformed = counter(
             "rankscope_collector_polled_malformed_series",
             "Series of answers that could not be read.",
             ["store"],
-            registry=registry,
         )
-        self.missed = Counter(
+        self.missed = counter(
             "rankscope_collector_polled_missed_seconds",
             "Time that is not asked for any more, a store having been away for too long.",
             ["store"],
-            registry=registry,
         )
-        self.lag = Gauge(
+        self.lag = gauge(
             "rankscope_collector_poll_lag_seconds",
             "How old the newest sample of the last poll was.",
             ["store"],
-            registry=registry,
         )
 
 
@@ -58,89 +54,69 @@ class CollectorHealth:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry(auto_describe=True)
+        counter = partial(Counter, registry=self.registry)
+        gauge = partial(Gauge, registry=self.registry)
         self._reasons: set[str] = set()
-        self.payloads = Counter(
-            "rankscope_collector_payloads",
-            "Payloads accepted, by kind.",
-            ["kind"],
-            registry=self.registry,
+        self.payloads = counter(
+            "rankscope_collector_payloads", "Payloads accepted, by kind.", ["kind"]
         )
-        self.samples = Counter(
-            "rankscope_collector_samples", "Samples accepted.", registry=self.registry
-        )
-        self.events = Counter(
-            "rankscope_collector_events", "Events accepted.", registry=self.registry
-        )
-        self._rejected = Counter(
+        self.samples = counter("rankscope_collector_samples", "Samples accepted.")
+        self.events = counter("rankscope_collector_events", "Events accepted.")
+        self._rejected = counter(
             "rankscope_collector_rejected_items",
             "Samples and events left out of accepted payloads, by reason.",
             ["reason"],
-            registry=self.registry,
         )
-        self.refused = Counter(
+        self.refused = counter(
             "rankscope_collector_refused_requests",
             "Requests answered with an error, by status.",
             ["status"],
-            registry=self.registry,
         )
-        self.undecodable = Counter(
+        self.undecodable = counter(
             "rankscope_collector_undecodable_payloads",
             "Payloads that are not what their content type says.",
-            registry=self.registry,
         )
-        self.disconnects = Counter(
+        self.disconnects = counter(
             "rankscope_collector_client_disconnects",
             "Requests whose sender went away before the body was complete.",
-            registry=self.registry,
         )
-        self.connections = Gauge(
-            "rankscope_collector_connections",
-            "Connections over HTTP that are open.",
-            registry=self.registry,
+        self.connections = gauge(
+            "rankscope_collector_connections", "Connections over HTTP that are open."
         )
-        self.connections_limit = Gauge(
+        self.connections_limit = gauge(
             "rankscope_collector_connections_limit",
             "Connections over HTTP that may be open at once: http.max_connections, or what the "
             "limit of open files leaves.",
-            registry=self.registry,
         )
-        self.closed_connections = Counter(
+        self.closed_connections = counter(
             "rankscope_collector_closed_connections",
             "Connections closed on a client, by reason: a head or body did not come in, an answer "
             "was not taken, room was needed for another, or what came was too much or no request.",
             ["reason"],
-            registry=self.registry,
         )
-        self.journal_bytes = Counter(
-            "rankscope_collector_journal_written_bytes",
-            "Bytes written to the journal.",
-            registry=self.registry,
+        self.journal_bytes = counter(
+            "rankscope_collector_journal_written_bytes", "Bytes written to the journal."
         )
-        self.journal_size = Gauge(
-            "rankscope_collector_journal_size_bytes",
-            "Bytes that the journal holds.",
-            registry=self.registry,
+        self.journal_size = gauge(
+            "rankscope_collector_journal_size_bytes", "Bytes that the journal holds."
         )
-        self.journal_failures = Counter(
+        self.journal_failures = counter(
             "rankscope_collector_journal_failures",
             "Groups of payloads that could not be written and were answered 503.",
-            registry=self.registry,
         )
         self.journal_error = ""
         """Why the journal takes nothing, as last seen; empty where it does."""
         self.journal_warning = ""
         """What will soon be short for it."""
-        self.journal_up = Gauge(
+        self.journal_up = gauge(
             "rankscope_collector_journal_up",
             "1 while the journal can be written, 0 while payloads are answered 503 because it "
             "cannot.",
-            registry=self.registry,
         )
         self.journal_up.set(1)
-        self.queue_bytes = Gauge(
+        self.queue_bytes = gauge(
             "rankscope_collector_queue_bytes",
             "Bytes of payloads accepted from the network and not yet in the journal.",
-            registry=self.registry,
         )
         self.evaluation_seconds = Histogram(
             "rankscope_collector_evaluation_duration_seconds",
@@ -148,77 +124,59 @@ class CollectorHealth:
             buckets=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3),
             registry=self.registry,
         )
-        self.lag_seconds = Gauge(
-            "rankscope_collector_evaluation_lag_seconds",
-            "How far evaluation is behind the clock.",
-            registry=self.registry,
+        self.lag_seconds = gauge(
+            "rankscope_collector_evaluation_lag_seconds", "How far evaluation is behind the clock."
         )
-        self.skipped_seconds = Counter(
+        self.skipped_seconds = counter(
             "rankscope_collector_evaluation_skipped_seconds",
             "Seconds that evaluation skipped because it was behind.",
-            registry=self.registry,
         )
-        self.tail_bytes = Gauge(
+        self.tail_bytes = gauge(
             "rankscope_collector_tail_bytes",
             "Memory of entries that are in the journal and not yet evaluated.",
-            registry=self.registry,
         )
-        self.series = Gauge(
-            "rankscope_collector_series",
-            "Series that are held.",
-            registry=self.registry,
-        )
-        self.series_limit = Gauge(
+        self.series = gauge("rankscope_collector_series", "Series that are held.")
+        self.series_limit = gauge(
             "rankscope_collector_series_limit",
             "Series that may be held at once: evaluation.max_series.",
-            registry=self.registry,
         )
-        self.series_refused = Counter(
+        self.series_refused = counter(
             "rankscope_collector_refused_points",
             "Points left out because the table of series is full.",
-            registry=self.registry,
         )
-        self.bounded = Counter(
+        self.bounded = counter(
             "rankscope_collector_bounded_items",
             "What was cut or left out because there is too much of it, by bound: text, jobs, "
             "attempts, hosts, ranks, event_bytes, sender_jobs, sender_hosts.",
             ["bound"],
-            registry=self.registry,
         )
-        self.store_queue = Gauge(
+        self.store_queue = gauge(
             "rankscope_collector_store_queue_items",
             "Seconds with incident changes, and actions, that the store does not have yet.",
-            registry=self.registry,
         )
-        self.snapshot_seconds = Gauge(
+        self.snapshot_seconds = gauge(
             "rankscope_collector_snapshot_duration_seconds",
             "Time that writing the last snapshot took.",
-            registry=self.registry,
         )
-        self.pipeline_failures = Counter(
+        self.pipeline_failures = counter(
             "rankscope_collector_pipeline_failures",
             "Defects met while applying or evaluating, by stage.",
             ["stage"],
-            registry=self.registry,
         )
-        self.store_failures = Counter(
+        self.store_failures = counter(
             "rankscope_collector_store_failures",
             "Commits of incident changes that failed and are tried again.",
-            registry=self.registry,
         )
         self.store_error = ""
         """Why the incident store did not answer when last asked, empty where it did."""
-        self.store_up = Gauge(
+        self.store_up = gauge(
             "rankscope_collector_store_up",
             "1 while the incident store answers, 0 while it does not.",
-            registry=self.registry,
         )
         self.store_up.set(1)
         self.polling = PollingHealth(self.registry)
-        self.replayed = Counter(
-            "rankscope_collector_restart_records",
-            "Journal entries read at start.",
-            registry=self.registry,
+        self.replayed = counter(
+            "rankscope_collector_restart_records", "Journal entries read at start."
         )
 
     def journal_answered(self, error: str = "", warning: str = "") -> None:

@@ -5,12 +5,14 @@ dropped without touching the rest. What derives from a step's values is kept bes
 whose names begin with "~", and marked `dirty` when these change.
 """
 
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Flags, Floats, Ints
+
+N = TypeVar("N", bound=np.generic)
 
 MOST_COLUMNS = 16_384
 FEWEST_COLUMNS = 112
@@ -27,6 +29,13 @@ _FIRST_CAPACITY = 32
 
 _RULERS = ("index", "ended", "dirty", "duration", "most_tokens", "version")
 """One number a step."""
+
+
+def longer(old: NDArray[N], count: int, fill: float) -> NDArray[N]:
+    """Return so many values: those that there are, and `fill` behind them."""
+    new = np.full(count, fill, old.dtype)
+    new[: len(old)] = old
+    return new
 
 
 class StepMatrices:

@@ -6,15 +6,14 @@ send that.
 """
 
 import heapq
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...detectors.window import Flags, Floats, Ints
 from ...vocabulary.samples import Event
 from ...vocabulary.topology import NicPort
 from .bounds import BoundNotes, WindowBounds
+from .columns import longer
 from .descriptions import DeviceDescriptions
 from .event_history import EventHistory
 from .host_reports import ReportTimes
@@ -33,8 +32,6 @@ _UNREPORTED: dict[str, float] = {
     "offset": 0.0,
 }
 """By array of `HostNumbers`: what it has of a host that has reported nothing yet."""
-
-_N = TypeVar("_N", np.float64, np.int64)
 
 
 class HostNumbers:
@@ -89,8 +86,8 @@ class HostNumbers:
                 size = max(64, 2 * found)
                 self.reports.fit(size)
                 for name, fill in _UNREPORTED.items():
-                    setattr(self, name, _longer(getattr(self, name), size, fill))
-                self.event_counts = _longer(self.event_counts, size, 0)
+                    setattr(self, name, longer(getattr(self, name), size, fill))
+                self.event_counts = longer(self.event_counts, size, 0)
         return found
 
     def switch(self, host: str, name: str) -> None:
@@ -158,9 +155,3 @@ class HostNumbers:
             seconds = event.attributes.get("interval_seconds")
             if isinstance(seconds, int | float):
                 self.reports.announce(number, float(seconds))
-
-
-def _longer(old: NDArray[_N], count: int, fill: float) -> NDArray[_N]:
-    new = np.full(count, fill, old.dtype)
-    new[: len(old)] = old
-    return new

@@ -5,6 +5,7 @@ series needs from then on are three numbers: which matrices, which plane, which 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +21,7 @@ from .adoption import DeviceAdoption, by_labels, of_devices, unassigned
 from .attempt import GroupInfo, JobAttempt, NodePlanes
 from .attempts import AttemptRegister
 from .attributes import COUNTERS, AttributeColumns, counts, plane_name, variant
+from .descriptions import DeviceDescriptions
 from .hosts import HostNumbers
 from .placed import IGNORED, LEFT_OUT, NODE, PLACED, SeriesPlacement
 from .plane_sets import PlaneSet
@@ -36,6 +38,30 @@ OF_PROCESSES = frozenset({"hw.gpu.process.memory", "hw.gpu.process.utilization"}
 
 _SWITCH = "network.switch"
 """Resource attribute that says something of the host itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SeriesBlock:
+    """Series of one metric, of one attempt or of nodes: [series], the rank and attributes of each.
+
+    `rest`: what else is measured apart, alike for all of them.
+    """
+
+    metric: vocabulary.ContractMetric
+    rest: Attributes
+    ranks: Ints
+    series: Ints
+    sets: NDArray[np.int32]
+
+    def only(self, which: NDArray[np.bool_]) -> "_SeriesBlock":
+        """Return a part of it."""
+        ranks, series, sets = self.ranks[which], self.series[which], self.sets[which]
+        return _SeriesBlock(self.metric, self.rest, ranks, series, sets)
+
+    def plane(self, planes: PlaneSet, *, tracked: bool = False) -> int:
+        """Return the number of its plane among others."""
+        name, counter = variant(self.metric.name, self.rest), counts(self.metric)
+        return planes.plane(name, counter=counter, tracked=tracked)
 
 
 class SeriesPlacer(SeriesPlacement):
@@ -93,9 +119,18 @@ class SeriesPlacer(SeriesPlacement):
             if number == LEFT_OUT:
                 continue
             attempt = None if number == NODE else self._attempts.numbered[number]
-            name = table.metrics[int(metrics[part[0]])]
+            metric = vocabulary.catalogue().get(table.metrics[int(metrics[part[0]])])
+            if metric is None or metric.cadence == "sample":
+                continue
             rest = self.attributes.rests[int(rests[part[0]])]
-            self._block(attempt, name, rest, series[part], sets[part])
+            ranks = self.attributes.rank[sets[part]].astype(np.int64)
+            block = _SeriesBlock(metric, rest, ranks, series[part], sets[part])
+            if attempt is not None:
+                self._of_attempt(attempt, block)
+                continue
+            if metric.name == DEVICE_INFO:
+                self._devices(self._hosts.devices, block)
+            self._nodes(self.nodes, NODE, block)
 
     def forget(self, numbers: Sequence[int]) -> NDArray[np.int32]:
         """Forget the series of attempts; return them."""
@@ -159,149 +194,115 @@ class SeriesPlacer(SeriesPlacement):
             attempt.switches[host] = name
             attempt.version += 1
 
-    def _block(
-        self,
-        attempt: JobAttempt | None,
-        name: str,
-        rest: Attributes,
-        series: Ints,
-        sets: NDArray[np.int32],
-    ) -> None:
-        metric = vocabulary.catalogue().get(name)
-        if metric is None or metric.cadence == "sample":
+    def _of_attempt(self, attempt: JobAttempt, block: _SeriesBlock) -> None:
+        """Place series that are reported of an attempt."""
+        block = self._admitted(attempt, block)
+        if block.metric.name == DEVICE_INFO:
+            self._devices(attempt.devices, block)
+        block = self._within_bounds(attempt, self._adopted(attempt, block))
+        if not len(block.series):
             return
-        ranks = self.attributes.rank[sets].astype(np.int64)
-        claimed = self.attributes.claimed[sets] > 0
-        if attempt is not None and claimed.any():
-            may = ~claimed
-            if not attempt.checked or name not in (GROUP_INFO, NIC_INFO, DEVICE_INFO):
-                may[claimed] = claims.admitted(attempt, ranks[claimed])
-            ranks, series, sets = ranks[may], series[may], sets[may]
-            if not len(series):
-                return
-        if name == DEVICE_INFO:
-            held = self._hosts.devices if attempt is None else attempt.devices
-            infos.take_devices(held, (self._table[one] for one in series.tolist()))
-        if attempt is not None and self.by_labels[series].any():
-            ranks = self._adopted(attempt, ranks, series, sets)
-            left = self.attempt[series] == NODE
-            if left.any():
-                self._nodes(self.nodes, NODE, metric, rest, series[left], sets[left])
-                ranks, series, sets = ranks[~left], series[~left], sets[~left]
-                if not len(series):
-                    return
-        if attempt is not None:
-            fits = attempt.fits(ranks, self._attempts.bounds.ranks)
-            if not fits.all():
-                self._attempts.notes.add("ranks", attempt.job, int((~fits).sum()))
-                ranks, series, sets = ranks[fits], series[fits], sets[fits]
-                if not len(series):
-                    return
-            claimed = (self.attributes.claimed[sets] > 0) & (ranks >= 0)
-            if claimed.any():
-                claims.note(attempt, attempt.rows(ranks[claimed]))
-        if attempt is not None and metric.cadence == "step":
-            # A single process that names no rank is rank 0.
-            rows = attempt.rows(np.maximum(ranks, 0))
-            attempt.placements.move(rows, self._hosts_of(series))
-            plane = attempt.grid.plane(plane_name(name, metric, dict(rest)))
-            self._claim(attempt.grid, attempt.number_in_windows, plane, rows, series, sets)
+        if block.metric.cadence != "step":
+            self._readings(attempt, block)
             return
-        if attempt is None:
-            self._nodes(self.nodes, NODE, metric, rest, series, sets)
-            return
-        named = ranks >= 0
+        # A single process that names no rank is rank 0.
+        rows = attempt.rows(np.maximum(block.ranks, 0))
+        attempt.placements.move(rows, self._hosts_of(block.series))
+        name = plane_name(block.metric.name, block.metric, dict(block.rest))
+        plane = attempt.grid.plane(name)
+        self._claim(attempt.grid, attempt.number_in_windows, plane, rows, block)
+
+    def _admitted(self, attempt: JobAttempt, block: _SeriesBlock) -> _SeriesBlock:
+        """Return the series whose senders may say so."""
+        claimed = self.attributes.claimed[block.sets] > 0
+        if not claimed.any():
+            return block
+        may = ~claimed
+        if not attempt.checked or block.metric.name not in (GROUP_INFO, NIC_INFO, DEVICE_INFO):
+            may[claimed] = claims.admitted(attempt, block.ranks[claimed])
+        return block.only(may)
+
+    def _within_bounds(self, attempt: JobAttempt, block: _SeriesBlock) -> _SeriesBlock:
+        """Return the series of ranks that an attempt may have; note the others, and claims."""
+        fits = attempt.fits(block.ranks, self._attempts.bounds.ranks)
+        if not fits.all():
+            self._attempts.notes.add("ranks", attempt.job, int((~fits).sum()))
+            block = block.only(fits)
+        claimed = (self.attributes.claimed[block.sets] > 0) & (block.ranks >= 0)
+        if claimed.any():
+            claims.note(attempt, attempt.rows(block.ranks[claimed]))
+        return block
+
+    def _readings(self, attempt: JobAttempt, block: _SeriesBlock) -> None:
+        """Place series that are no values of a step."""
+        name, number = block.metric.name, attempt.number_in_windows
+        named = block.ranks >= 0
         if named.any():
-            rows = attempt.rows(ranks[named])
-            attempt.placements.move(rows, self._hosts_of(series[named]))
+            rows = attempt.rows(block.ranks[named])
+            attempt.placements.move(rows, self._hosts_of(block.series[named]))
             if name == INFO:
-                self._infos(attempt, rows, sets[named])
-        if name in OF_PROCESSES or any(key == "role" for key, _ in rest):
+                self._infos(attempt, rows, block.sets[named])
+        if name in OF_PROCESSES or any(key == "role" for key, _ in block.rest):
             # A rank has many workers, and a device contexts of many ranks: a row each.
-            named &= self.attributes.pid[sets] < 0
+            named &= self.attributes.pid[block.sets] < 0
         if name == GROUP_INFO:
-            for one in series.tolist():
-                infos.take_group(
-                    attempt, dict(self._table[one].attributes), most=self._attempts.bounds.ranks
-                )
+            most = self._attempts.bounds.ranks
+            for one in block.series.tolist():
+                infos.take_group(attempt, dict(self._table[one].attributes), most=most)
             return
         if name == NIC_INFO:
-            for one in series.tolist():
+            for one in block.series.tolist():
                 host = self._hosts.names[self.host[one]]
                 infos.take_nic(attempt.nics, host, self._table[one].attributes)
             attempt.version += 1
-        grouped = self.attributes.group[sets] >= 0
+        grouped = self.attributes.group[block.sets] >= 0
         if (grouped & named).any():
-            part = grouped & named
-            self._members(attempt, metric, rest, ranks[part], series[part], sets[part])
-        ranked = named & ~grouped
-        if ranked.any():
-            rows = attempt.rows(ranks[ranked])
-            plane = attempt.readings.plane(variant(name, rest), counter=counts(metric))
-            number = attempt.number_in_windows
-            self._claim(attempt.readings, number, plane, rows, series[ranked], sets[ranked])
+            self._members(attempt, block.only(grouped & named))
+        if (ranked := named & ~grouped).any():
+            part = block.only(ranked)
+            readings = attempt.readings
+            self._claim(readings, number, part.plane(readings), attempt.rows(part.ranks), part)
             attempt.version += 1
-        other = ~named & ~grouped
-        if other.any():
-            number = attempt.number_in_windows
-            self._nodes(attempt.nodes, number, metric, rest, series[other], sets[other])
+        if (other := ~named & ~grouped).any():
+            self._nodes(attempt.nodes, number, block.only(other))
             attempt.version += 1
 
-    def _nodes(
-        self,
-        nodes: NodePlanes,
-        attempt: int,
-        metric: vocabulary.ContractMetric,
-        rest: Attributes,
-        series: Ints,
-        sets: NDArray[np.int32],
-    ) -> None:
+    def _devices(self, held: DeviceDescriptions, block: _SeriesBlock) -> None:
+        infos.take_devices(held, (self._table[one] for one in block.series.tolist()))
+
+    def _nodes(self, nodes: NodePlanes, attempt: int, block: _SeriesBlock) -> None:
         columns = self.attributes
-        if metric.name == NIC_INFO and attempt == NODE:
-            for one in series.tolist():
+        if block.metric.name == NIC_INFO and attempt == NODE:
+            for one in block.series.tolist():
                 host = self._hosts.names[self.host[one]]
                 held = self._hosts.nics.setdefault(host, {})
                 infos.take_nic(held, host, self._table[one].attributes)
             self._hosts.version += 1
-        keep = columns.group[sets] < 0
-        series, sets = series[keep], sets[keep]
-        if not len(series):
+        block = block.only(columns.group[block.sets] < 0)
+        if not len(block.series):
             return
-        hosts = self.host[series].tolist()
-        keys = zip(hosts, columns.pid[sets].tolist(), columns.device[sets].tolist(), strict=True)
+        hosts = self.host[block.series].tolist()
+        pids, devices = columns.pid[block.sets].tolist(), columns.device[block.sets].tolist()
+        keys = zip(hosts, pids, devices, strict=True)
         rows = np.array([nodes.row(*key) for key in keys], np.int64)
-        ranks = columns.rank[sets]
+        ranks = columns.rank[block.sets]
         for row, rank in zip(rows[ranks >= 0].tolist(), ranks[ranks >= 0].tolist(), strict=True):
             nodes.rank_of[row] = rank
-        plane = nodes.planes.plane(variant(metric.name, rest), counter=counts(metric))
-        self._claim(nodes.planes, attempt, plane, rows, series, sets)
+        self._claim(nodes.planes, attempt, block.plane(nodes.planes), rows, block)
         for host in set(hosts):
             nodes.touch(host)
 
-    def _members(
-        self,
-        attempt: JobAttempt,
-        metric: vocabulary.ContractMetric,
-        rest: Attributes,
-        ranks: Ints,
-        series: Ints,
-        sets: NDArray[np.int32],
-    ) -> None:
+    def _members(self, attempt: JobAttempt, block: _SeriesBlock) -> None:
         members = attempt.members
         pairs = self._table.attributes.pairs
-        groups = [str(pairs[pair][1]) for pair in self.attributes.group[sets].tolist()]
+        groups = [str(pairs[pair][1]) for pair in self.attributes.group[block.sets].tolist()]
         for group in groups:
             if group not in attempt.groups:
                 attempt.groups[group] = GroupInfo(group.partition(":")[0])
-        rows = np.array(
-            [members.row(group, rank) for group, rank in zip(groups, ranks.tolist(), strict=True)],
-            np.int64,
-        )
-        tracked = metric.name in COUNTERS
-        name = variant(metric.name, rest)
-        plane = members.planes.plane(name, counter=tracked or counts(metric), tracked=tracked)
-        number = attempt.number_in_windows
-        self._claim(members.planes, number, plane, rows, series, sets)
+        places = zip(groups, block.ranks.tolist(), strict=True)
+        rows = np.array([members.row(group, rank) for group, rank in places], np.int64)
+        plane = block.plane(members.planes, tracked=block.metric.name in COUNTERS)
+        self._claim(members.planes, attempt.number_in_windows, plane, rows, block)
         attempt.version += 1
 
     def _hosts_of(self, series: Ints) -> Ints:
@@ -316,14 +317,12 @@ class SeriesPlacer(SeriesPlacement):
         attempt: int,
         plane: int,
         rows: Ints,
-        series: Ints,
-        sets: NDArray[np.int32],
+        block: _SeriesBlock,
     ) -> None:
-        may, stopped = target.claim(
-            plane, rows, self.attributes.source[sets], series.astype(np.int32)
-        )
+        sources, numbers = self.attributes.source[block.sets], block.series.astype(np.int32)
+        may, stopped = target.claim(plane, rows, sources, numbers)
         self.kind[stopped], self.target[stopped] = IGNORED, -1
-        mine = series[may]
+        mine = block.series[may]
         self.kind[mine] = PLACED
         self.target[mine] = self._target(target, attempt)
         self.plane[mine], self.row[mine] = plane, rows[may]
@@ -342,22 +341,31 @@ class SeriesPlacer(SeriesPlacement):
         self.targets[number] = target
         return number
 
-    def _adopted(
-        self, attempt: JobAttempt, ranks: Ints, series: Ints, sets: NDArray[np.int32]
-    ) -> Ints:
-        """Return the ranks of series, those included that devices stand in for.
+    def _adopted(self, attempt: JobAttempt, block: _SeriesBlock) -> _SeriesBlock:
+        """Return series with the ranks that devices stand in for.
 
         What a device of no job is not to stand in for becomes node telemetry: an agent reports its
         rank. That of a job stays the job's, whose label anybody may send who may send for the job.
         """
-        columns = self.attributes
-        which = self.by_labels[series] & of_devices(ranks, columns.pid[sets], columns.device[sets])
-        if not which.any():
-            return ranks
-        places = np.flatnonzero(which)
+        labelled = self.by_labels[block.series]
+        if not labelled.any():
+            return block
+        columns, series, sets = self.attributes, block.series, block.sets
+        which = labelled & of_devices(block.ranks, columns.pid[sets], columns.device[sets])
+        if which.any():
+            block = replace(block, ranks=self._stood_for(attempt, block, np.flatnonzero(which)))
+        if (left := self.attempt[series] == NODE).any():
+            self._nodes(self.nodes, NODE, block.only(left))
+            block = block.only(~left)
+        return block
+
+    def _stood_for(self, attempt: JobAttempt, block: _SeriesBlock, places: Ints) -> Ints:
+        """Return the ranks of series, those of devices at these places with their ranks."""
+        columns, series = self.attributes, block.series
         hosts = self.host[series[places]].tolist()
-        names = [str(columns.pairs[pair][1]) for pair in columns.device[sets[places]].tolist()]
-        ranks = ranks.copy()
+        pairs_of = columns.device[block.sets[places]].tolist()
+        names = [str(columns.pairs[pair][1]) for pair in pairs_of]
+        ranks = block.ranks.copy()
         ranks[places], taken = self._adoption.ranks(attempt, hosts, names)
         for number, (host, name) in taken:
             mine = np.flatnonzero(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Floats, Ints
+from .columns import longer
 from .slot_times import period, times
 
 THIN_SECONDS, THIN_SLOTS = 900.0, 48
@@ -72,14 +73,14 @@ class PlaneData:
         for slot in np.flatnonzero(np.isfinite(self.thin_at)):
             thin[slot, :old], thin[slot, old:] = self.thin[slot], np.nan
         self.thin = thin
-        self.last_at = _longer(self.last_at, rows, -np.inf)
-        self.last_value = _longer(self.last_value, rows, np.nan)
-        self.source = _longer(self.source, rows, NOBODY)
-        self.writer = _longer(self.writer, rows, -1)
+        self.last_at = longer(self.last_at, rows, -np.inf)
+        self.last_value = longer(self.last_value, rows, np.nan)
+        self.source = longer(self.source, rows, NOBODY)
+        self.writer = longer(self.writer, rows, -1)
         if self.changed_at is not None:
-            self.changed_at = _longer(self.changed_at, rows, -np.inf)
+            self.changed_at = longer(self.changed_at, rows, -np.inf)
         if self.base is not None:
-            self.base = _longer(self.base, rows, np.nan)
+            self.base = longer(self.base, rows, np.nan)
 
     def clear(self, rows: Ints) -> None:
         """Empty rows that others will use."""
@@ -168,9 +169,3 @@ class PlaneData:
         for slot in np.flatnonzero(self.used):
             new[slot, : old.shape[1]] = old[slot]
         return new
-
-
-def _longer(old: NDArray[Any], count: int, fill: float) -> NDArray[Any]:
-    new = np.full(count, fill, old.dtype)
-    new[: len(old)] = old
-    return new

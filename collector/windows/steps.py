@@ -7,14 +7,14 @@ steps, the distinct times of each rank are counted instead.
 
 from collections import deque
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Floats, Ints, StepValues
 from .arrivals import StepArrivals
-from .columns import StepMatrices
+from .columns import StepMatrices, longer
 from .step_orders import StepOrder
 from .write_orders import KeptOrders, by_planes, edges
 
@@ -114,9 +114,9 @@ class StepGrid:
             ("_counted", 0),
             ("_waits_until", -np.inf),
         ):
-            setattr(self, name, _longer(getattr(self, name), size, fill))
-        self._best = [_longer(best, size, _NOBODY) for best in self._best]
-        self._writer = [_longer(writer, size, -1) for writer in self._writer]
+            setattr(self, name, longer(getattr(self, name), size, fill))
+        self._best = [longer(best, size, _NOBODY) for best in self._best]
+        self._writer = [longer(writer, size, -1) for writer in self._writer]
 
     def plane(self, name: str) -> int:
         """Return the number of a plane, adding it when it is new."""
@@ -386,9 +386,3 @@ class StepGrid:
         found = column >= 0
         self._write(planes[found], rows[found], column[found], value[found])
         self.late += int((~found).sum())
-
-
-def _longer(old: NDArray[Any], count: int, fill: float) -> NDArray[Any]:
-    new = np.full(count, fill, old.dtype)
-    new[: len(old)] = old
-    return new

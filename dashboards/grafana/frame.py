@@ -16,20 +16,11 @@ _ALL = models.VariableOption(text="All", value="$__all")
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedPanel:
-    """A panel and its size on Grafana's grid: 24 columns, a row of it is 30 pixels."""
-
-    panel: AnyPanel
-    width: int
-    height: int
-
-
-@dataclass(frozen=True, slots=True)
 class DashboardSection:
     """A row of Grafana's: a heading that folds, and panels from left to right."""
 
     title: str
-    panels: Sequence[PlacedPanel]
+    panels: Sequence[AnyPanel]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +169,13 @@ def _placed(sections: Sequence[DashboardSection]) -> list[models.Panel | models.
         )
         top += 1
         left, tallest = 0, 0
-        for put in section.panels:
-            if left + put.width > WIDTH:
+        for builder in section.panels:
+            panel = builder.build()
+            place = panel.grid_pos or models.GridPos()
+            if left + place.w > WIDTH:
                 top, left, tallest = top + tallest, 0, 0
-            panel = put.panel.build()
-            panel.id_val = len(found) + 1
-            panel.grid_pos = models.GridPos(h=put.height, w=put.width, x=left, y=top)
+            panel.id_val, place.x, place.y = len(found) + 1, left, top
             found.append(panel)
-            left, tallest = left + put.width, max(tallest, put.height)
+            left, tallest = left + place.w, max(tallest, place.h)
         top += tallest
     return found

@@ -3,12 +3,12 @@
 from grafana_foundation_sdk.builders import table
 
 from . import links
-from .panels import PLAIN, above
+from .panels import PLAIN, PanelSize, above
 from .queries import rows
 from .tables import TableColumn, listing
 
 
-def group_waits(text: str, incidents: str, *first: TableColumn) -> table.Panel:
+def group_waits(text: str, incidents: str, *first: TableColumn, size: PanelSize) -> table.Panel:
     """Return the table of the groups that wait longest, with `first` as its first columns.
 
     `incidents` are the labels that choose the job's or jobs' series.
@@ -26,6 +26,7 @@ def group_waits(text: str, incidents: str, *first: TableColumn) -> table.Panel:
             TableColumn("Value", "Waits a step", "s", 105, steps=above(0.5, 2)),
         ],
         steps=PLAIN,
+        size=size,
         sort="Waits a step",
         none="nobody waits",
     )

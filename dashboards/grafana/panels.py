@@ -56,6 +56,9 @@ AnyPanel = (
 
 P = TypeVar("P", bound=AnyPanel)
 
+PanelSize = tuple[int, int]
+"""Width and height on Grafana's grid: 24 columns, a row of it is 30 pixels."""
+
 
 def above(warning: float, critical: float | None = None) -> Steps:
     """Return thresholds of a value that is bad when it is high."""
@@ -77,6 +80,7 @@ def number(
     query: PanelQuery,
     *,
     steps: Steps,
+    size: PanelSize = (4, 4),
     decimals: float | None = None,
     none: str = NO_DATA,
     trend: bool = False,
@@ -99,7 +103,7 @@ def number(
         built.decimals(decimals)
     if none == NO_DATA:
         built.mappings([_UNCOLOURED])
-    return finished(built, title, description, unit, (query,), steps)
+    return finished(built, title, description, unit, (query,), steps, size)
 
 
 def lines(
@@ -108,6 +112,7 @@ def lines(
     unit: str,
     *queries: PanelQuery,
     steps: Steps,
+    size: PanelSize = (8, 7),
     stacked: bool = False,
     least: float | None = 0.0,
     logarithmic: bool = False,
@@ -184,11 +189,18 @@ def lines(
                 models.DynamicConfigValue("color", {"mode": "fixed", "fixedColor": "red"}),
             ],
         )
-    return finished(built, title, description, unit, queries, steps)
+    return finished(built, title, description, unit, queries, steps, size)
 
 
 def heat(
-    title: str, description: str, unit: str, query: PanelQuery, *, steps: Steps, rows: str
+    title: str,
+    description: str,
+    unit: str,
+    query: PanelQuery,
+    *,
+    steps: Steps,
+    rows: str,
+    size: PanelSize,
 ) -> heatmap.Panel:
     """Return a heatmap with a row for each series; `rows` says what a row is."""
     built = (
@@ -211,11 +223,11 @@ def heat(
             .reverse(False)
         )
     )
-    return finished(built, title, description, unit, (query,), steps)
+    return finished(built, title, description, unit, (query,), steps, size)
 
 
 def states(
-    title: str, description: str, query: PanelQuery, *, steps: Steps, none: str
+    title: str, description: str, query: PanelQuery, *, steps: Steps, none: str, size: PanelSize
 ) -> statushistory.Panel:
     """Return a row of coloured cells for each series, by thresholds."""
     built = (
@@ -234,7 +246,7 @@ def states(
             .placement(common_models.LegendPlacement.BOTTOM)
         )
     )
-    return finished(built, title, description, "none", (query,), steps)
+    return finished(built, title, description, "none", (query,), steps, size)
 
 
 def bars(
@@ -244,6 +256,7 @@ def bars(
     query: PanelQuery,
     *,
     steps: Steps,
+    size: PanelSize,
 ) -> bargauge.Panel:
     """Return a horizontal bar for each series, coloured by thresholds."""
     built = (
@@ -257,7 +270,7 @@ def bars(
         .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
         .no_value("none")
     )
-    return finished(built, title, description, unit, (query,), steps)
+    return finished(built, title, description, unit, (query,), steps, size)
 
 
 def finished(
@@ -267,8 +280,10 @@ def finished(
     unit: str,
     queries: Sequence[PanelQuery],
     steps: Steps,
+    size: PanelSize,
 ) -> P:
     panel.title(title).description(description).unit(unit).datasource(SOURCE)
+    panel.span(size[0]).height(size[1])
     panel.thresholds(
         dashboard.ThresholdsConfig()
         .mode(models.ThresholdsMode.ABSOLUTE)

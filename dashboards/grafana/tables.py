@@ -7,7 +7,7 @@ from grafana_foundation_sdk.builders import common, table
 from grafana_foundation_sdk.models import dashboard as models
 
 from .links import PanelLink
-from .panels import SEVERITY_HUES, Steps, finished
+from .panels import SEVERITY_HUES, PanelSize, Steps, finished
 from .queries import PanelQuery
 
 
@@ -29,6 +29,7 @@ def listing(
     *queries: PanelQuery,
     columns: Sequence[TableColumn],
     steps: Steps,
+    size: PanelSize,
     sort: str = "",
     none: str = "none",
 ) -> table.Panel:
@@ -56,7 +57,7 @@ def listing(
         built.override_by_name(column.title, _column(column))
     if sort:
         built.sort_by([common.TableSortByFieldState().display_name(sort).desc(True)])
-    return finished(built, title, description, "none", queries, steps)
+    return finished(built, title, description, "none", queries, steps, size)
 
 
 _SEVERITIES = {

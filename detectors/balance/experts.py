@@ -149,7 +149,7 @@ class ExpertsDetector(Detector):
     ) -> Finding:
         seconds = medians.median(own[rows, -count:], axis=1)
         slowest = int(rows[int(np.nanargmax(seconds))])
-        long = seconds >= medians.middle(seconds[np.isfinite(seconds)]) * (1 + excess / 2)
+        long = seconds >= medians.known(seconds) * (1 + excess / 2)
         odd = {slowest, *rows[long].tolist()}
         return report(
             window,

@@ -150,9 +150,7 @@ def _newly_uneven(early: StepValues, recent: StepValues) -> float:
     error = math.sqrt(float(before.var(ddof=1)) / len(before) + float(now.var(ddof=1)) / len(now))
     if float(now.mean() - before.mean()) <= CERTAIN * error:
         return 0.0
-    usual, newest = (
-        medians.middle(most[np.isfinite(most)]) for most in (_uneven(early), _uneven(recent))
-    )
+    usual, newest = (medians.known(most) for most in (_uneven(early), _uneven(recent)))
     return max(newest - usual, 0.0) / (newest - 1)
 
 
@@ -160,7 +158,7 @@ def _since(steps: StepValues, recent: StepValues) -> StepValues:
     """Return the steps since tokens are as uneven as in the recent ones, and not as before."""
     most = _uneven(steps)
     before, now = (
-        medians.middle(values[np.isfinite(values)]) if np.isfinite(values).any() else np.nan
+        medians.known(values) if np.isfinite(values).any() else np.nan
         for values in (most[parts.WARM_UP : -len(recent.index)], _uneven(recent))
     )
     with np.errstate(invalid="ignore"):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from ...vocabulary import checks
 from ...vocabulary.checks import EVENT
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
@@ -88,7 +89,7 @@ class ActiveChecksDetector(Detector):
             entity,
             event,
             observed=float(value) if isinstance(value, int | float) else verdict,
-            text=f"check {check} of {device} on {host}: {verdict}: {reason}".rstrip(": "),
+            text=checks.finding_text(check, device, host, verdict, reason),
         )
 
 

@@ -93,7 +93,7 @@ class SlowCollectivesDetector(Detector):
         if again is not None:
             # Two episodes or more are one fault, between them too.
             odd = np.concatenate([exchange[begin : end + 1] for begin, end in runs[-again[1] :]])
-            first, seen = again[0], medians.middle(odd[np.isfinite(odd)])
+            first, seen = again[0], medians.known(odd)
         excess = seen - usual
         if not excess >= least or excess > compute_time.MOST:
             return []

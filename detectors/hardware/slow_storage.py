@@ -145,7 +145,7 @@ class SlowStorageDetector(Detector):
         if not len(hosts):
             return
         levels = past.blocks(held.of(hosts), start, self.past, counter=counts)
-        usual, others = past.usual(levels), medians.middle(now[np.isfinite(now)])
+        usual, others = past.usual(levels), medians.known(now)
         for number, host in enumerate(hosts.tolist()):
             seen, before = float(now[host]), float(usual[number])
             if not seen >= self.factor * (before if np.isfinite(before) else others):

@@ -17,6 +17,7 @@ from ..window import Flags, Floats, JobWindow
 from . import stops
 
 AGE = "training.progress.age"
+EXIT = "process.exit"
 DETECTOR = "stalls"
 
 SILENT_SECONDS = 12.0
@@ -164,14 +165,13 @@ def left(stall: StalledWindow) -> list[Finding]:
         if (
             phase == "shutdown"
             or (phase == "eval" and alone[row])
-            or (event.name == "process.exit" and event.attributes.get("exit_code") == 0)
+            or (event.name == EXIT and event.attributes.get("exit_code") == 0)
         ):
             gone[row] = event.name
         elif phase is not None:
             gone.pop(row, None)
     if len(evaluate) > len(say) / 2 and len(say) > 1:
-        ended = "process.exit"
-        gone = {row: name for row, name in gone.items() if row not in evaluate or name == ended}
+        gone = {row: name for row, name in gone.items() if row not in evaluate or name == EXIT}
     if not 0 < len(gone) <= len(window.ranks) / 2:
         return []
     return [

@@ -4,7 +4,6 @@ import numpy as np
 
 from .. import compute_time, medians
 from ..window import Flags, StepValues
-from .straggler_findings import middle
 
 SHARED = 20
 """Newest steps that two ranks at least have reported, by which ranks end steps together or not."""
@@ -24,7 +23,7 @@ def apart(steps: StepValues) -> bool:
         return True
     at = steps.at[:, shared]
     away = medians.highest(at, axis=0) + medians.highest(-at, axis=0)
-    step = middle(steps.plane(compute_time.STEP)[:, shared])
+    step = medians.known(steps.plane(compute_time.STEP)[:, shared])
     return not medians.middle(away) < 2 * step
 
 

@@ -159,7 +159,7 @@ class DataWaitDetector(Detector):
         if early.shape[1] <= 2 * parts.FEWEST:
             return 0.0
         habit = parts.habit_of(early, count)
-        return medians.middle(habit[np.isfinite(habit)]) if np.isfinite(habit).any() else 0.0
+        return medians.known(habit) if np.isfinite(habit).any() else 0.0
 
     def _starves_a_little(
         self, window: JobWindow, steps: StepValues, wait: Floats

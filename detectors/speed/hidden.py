@@ -27,7 +27,7 @@ def behind_data(steps: StepValues, own: Floats, effect: Floats, rows: Ints, coun
     others = others[np.isfinite(data[others]) & np.isfinite(wait[others])]
     if not len(others):
         return none
-    late = data - medians.middle(data[np.isfinite(data)])
+    late = data - medians.known(data)
     last = int(others[np.argmax(late[others])])
     spent = medians.median(own[rows][:, -count:], axis=1)
     excess = spent * effect[rows] / (1.0 + effect[rows])

@@ -106,7 +106,7 @@ class RegressionsDetector(Detector):
         signal: str,
         text: str,
     ) -> Finding:
-        before, since = (_middle(values) for values in held)
+        before, since = (medians.known(values) for values in held)
         return report(
             window,
             self.name,
@@ -183,9 +183,4 @@ def _exposed(part: StepValues) -> Floats:
 
 
 def _usual(plane: Floats) -> float:
-    return _middle(plane.ravel())
-
-
-def _middle(values: Floats) -> float:
-    valid = values[np.isfinite(values)]
-    return medians.middle(valid) if len(valid) else float("nan")
+    return medians.known(plane.ravel())

@@ -247,7 +247,7 @@ def _collections(steps: StepValues, duration: Floats) -> tuple[Floats, float]:
     """
     held = steps.plane(GC)
     longest = np.where(np.isfinite(held) & (held < compute_time.MOST), held, 0.0).max(axis=0)
-    usual = medians.middle(duration[np.isfinite(duration)])
+    usual = medians.known(duration)
     whole = float(np.nansum(np.minimum(duration, longest + 2 * usual)))
     return longest, float(longest.sum()) / whole if whole > 0 else 0.0
 

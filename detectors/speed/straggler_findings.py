@@ -34,7 +34,7 @@ def slow_rank(
     before = float(valid[-1]) if len(valid) else onset
     # Of a rank that reports late, newer steps are still under way.
     reported = np.flatnonzero(np.isfinite(at + own[row]))[-found.count :]
-    seen, effect = middle(own[row, reported]), float(found.effect[row])
+    seen, effect = medians.known(own[row, reported]), float(found.effect[row])
     rank = int(window.ranks[row])
     text = (
         f"rank {rank} needs {100 * effect:.0f} % more for its own work than its peers, again "
@@ -75,7 +75,7 @@ def waits_least(
     step = _step_seconds(steps, count, wait[None, :])
     if not step > 0:
         return []
-    theirs = middle(wait[others])
+    theirs = medians.known(wait[others])
     findings = []
     for row in named:
         gap = (theirs - wait[row]) / step
@@ -126,7 +126,7 @@ def slow_job(
         beyond = recent[rows] * (1 - 1 / ratio[rows, -count:])
     step = _step_seconds(steps, count, recent.T)
     excess = medians.highest(beyond, axis=0)
-    lost = max(min(middle(excess), 0.95 * step), 0.0)
+    lost = max(min(medians.known(excess), 0.95 * step), 0.0)
     share = lost / step if step > 0 else 0.0
     again = rows[[int(row) in found.since for row in rows]]
     if share < least / 2 and not len(again):
@@ -169,25 +169,19 @@ def _grown(window: JobWindow, excess: Floats, lost: float) -> bool:
         return True
     grown = window.features.job_duration[-len(excess) :] - pace.seconds
     with np.errstate(invalid="ignore"):
-        longer = middle(grown[~(grown > excess + lost)])
+        longer = medians.known(grown[~(grown > excess + lost)])
     return not longer < lost / 2
 
 
 def healthy_seconds(own: Floats, role_of: Ints, rows: Ints) -> dict[int, float]:
     """Return the healthy own seconds of the newest steps, by the roles of these rows."""
     return {
-        int(role): middle(compute_time.low_quantile(own[role_of == role]))
+        int(role): medians.known(compute_time.low_quantile(own[role_of == role]))
         for role in np.unique(role_of[rows])
     }
-
-
-def middle(values: Floats) -> float:
-    """Return the median of those that are reported, NaN where none is."""
-    valid = values[np.isfinite(values)]
-    return medians.middle(valid) if len(valid) else float("nan")
 
 
 def _step_seconds(steps: StepValues, count: int, stand_in: Floats) -> float:
     """Return the recent step time; the median of the rows' highest where nobody reports it."""
     valid = steps.plane(compute_time.STEP)[:, -count:]
-    return middle(valid if np.isfinite(valid).any() else medians.highest(stand_in, 1))
+    return medians.known(valid if np.isfinite(valid).any() else medians.highest(stand_in, 1))

@@ -31,6 +31,11 @@ class ProcessDeath:
     oom: bool = False
     worker: int | None = None
 
+    @classmethod
+    def raised(cls, at: float, error: str, text: str) -> "ProcessDeath":
+        """Return the end of a process by an exception of this name that nothing caught."""
+        return cls(at, exit_code=1, signature=f"python.{error}", text=text, role="root")
+
 
 @dataclass(slots=True)
 class ClusterConditions:

@@ -29,9 +29,7 @@ def initialised(
         at = attempt.born + 0.6 * attempt.job.init_seconds
         rank = int(random.integers(world))
         text = "RuntimeError: CUDA error: invalid device ordinal"
-        death = ProcessDeath(
-            at, exit_code=1, signature="python.RuntimeError", text=text, role="root"
-        )
+        death = ProcessDeath.raised(at, "RuntimeError", text)
         cascade(attempt, {rank: death}, random)
         return False
     at = attempt.born + effects.init_timeout
@@ -42,9 +40,7 @@ def initialised(
         )
         for rank in range(world):
             moment = at + float(random.uniform(0, 2))
-            attempt.deaths[rank] = ProcessDeath(
-                moment, exit_code=1, signature="python.DistStoreError", text=text, role="root"
-            )
+            attempt.deaths[rank] = ProcessDeath.raised(moment, "DistStoreError", text)
             attempt.died[rank] = moment
         attempt.crashed = True
     return False

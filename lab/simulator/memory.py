@@ -6,7 +6,7 @@ when that is not enough the rank ends with an out-of-memory error.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,9 +94,7 @@ class DeviceAllocators:
             f"Of the allocated memory {(self._reserved[rank] / GIB - loose):.2f} GiB is allocated "
             f"by PyTorch, and {loose:.2f} GiB is reserved by PyTorch but unallocated."
         )
-        return ProcessDeath(
-            at, exit_code=1, signature="python.OutOfMemoryError", text=text, role="root"
-        )
+        return ProcessDeath.raised(at, "OutOfMemoryError", text)
 
 
 def _foreign(contexts: Array, seats: RankSeats) -> Array:
@@ -196,15 +194,8 @@ def killed(
             worker = int(random.integers(job.workers))
             pid = int(seats.pid[rank]) + 1 + worker
             text = f"RuntimeError: DataLoader worker (pid {pid}) is killed by signal: Killed."
-            found[rank] = ProcessDeath(
-                at,
-                exit_code=1,
-                signature="python.RuntimeError",
-                text=text,
-                role="root",
-                oom=oom,
-                worker=worker,
-            )
+            death = ProcessDeath.raised(at, "RuntimeError", text)
+            found[rank] = replace(death, oom=oom, worker=worker)
         else:
             found[rank] = ProcessDeath(at, signal=9, oom=oom)
     return found

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.alone
 
 ROOT = Path(__file__).parents[2]
 
-SCRIPT = """
+TRAINED = """
 import time, torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -41,6 +41,15 @@ for step in range(1, 100_000):
         print(f"iter {step}: loss {loss.item():.4f}, time {took:.2f}ms", flush=True)
 """
 
+PRINTED = """
+import os, time
+for step in range(1, 100_000):
+    time.sleep(0.1)
+    if os.environ["RANK"] == "0":
+        print(f"iter {step}: loss {2 + step / 1000:.4f}, time {100:.2f}ms", flush=True)
+"""
+"""Of a job without the probe only what it prints is seen, and the variables of its launcher."""
+
 PROBED, PLAIN = "env/probe", "env/nothing"
 
 
@@ -58,17 +67,19 @@ def start_line(folder):
     return str(folder)
 
 
-def torchrun(processes, folder, job, environ, host):
+def torchrun(processes, script, job, environ, host):
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]
     command += ["--master-addr=127.0.0.1", f"--master-port={free_port()}"]
     environ = {**clean_environment(), "OMP_NUM_THREADS": "1", "RANKSCOPE_JOB_ID": job, **environ}
     name = job.rpartition("/")[2]
-    processes.start(name, [*command, str(folder / "train.py")], environ=environ, host=host)
+    processes.start(name, [*command, str(script)], environ=environ, host=host)
 
 
 def test_loss_step_time_and_collectives_are_in_the_api_and_the_metrics(short_path):
     (short_path / "logs").mkdir()
-    (short_path / "train.py").write_text(SCRIPT)
+    scripts = {PROBED: short_path / "train.py", PLAIN: short_path / "train_plainly.py"}
+    scripts[PROBED].write_text(TRAINED)
+    scripts[PLAIN].write_text(PRINTED)
     host = divide(usable_cpus())[0][0]
     page = f"127.0.0.1:{free_port()}"
     with DemoProcesses(short_path / "logs") as processes:
@@ -79,8 +90,8 @@ def test_loss_step_time_and_collectives_are_in_the_api_and_the_metrics(short_pat
             "RANKSCOPE_AGENT": f"unix://{short_path / host.name}.sock",
             "PYTHONPATH": start_line(short_path / "probe"),
         }
-        torchrun(processes, short_path, PROBED, attach, host)
-        torchrun(processes, short_path, PLAIN, {}, host)
+        torchrun(processes, scripts[PROBED], PROBED, attach, host)
+        torchrun(processes, scripts[PLAIN], PLAIN, {}, host)
         client = DemoClient(stage.address, timeout_seconds=60.0)
         until(client.ready, "the collector")
         follow = {"RANKSCOPE_LOGS__FOLLOW": "true", "RANKSCOPE_EXPORT__LISTEN": page}

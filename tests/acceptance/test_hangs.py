@@ -16,7 +16,7 @@ from rankscope.lab.demo.processes import DemoProcesses
 from rankscope.lab.demo.stage import DemoStage, clean_environment
 from rankscope.lab.jobs import orders
 
-JOBS = Path(__file__).with_name("hanging_jobs.py")
+JOBS = Path(__file__).with_name("forked_jobs.py")
 CULPRIT = 2
 STEPS = 25
 OF_EACH_FAULT = ("skipped-collective", "stop-signal", "early-exit")
@@ -41,7 +41,8 @@ def test_whoever_hangs_in_whichever_way_is_named_first(ways, short_path):
         stage.agent(host)
         agent = f"unix://{short_path / host.name}.sock"
         command = [sys.executable, str(JOBS), str(short_path), agent, *ways]
-        processes.start("jobs", command, environ=clean_environment())
+        environ = {**clean_environment(), "RANKSCOPE_LAB_DEVICE_SECONDS": "0.5"}
+        processes.start("jobs", command, environ=environ)
 
         def young():
             return [

@@ -17,7 +17,7 @@ TRIED = ("gzip-large", "claims-exits", "datagrams-large")
 def test_honest_senders_beside_hostile_ones_lose_nothing_and_are_not_blamed():
     chosen = [one for one in attacks() if one.name in TRIED]
     program = [str(Path(sys.executable).with_name("rankscope"))]
-    rows = list(run(chosen, program, seconds=3.0, wait_seconds=0.0, quiet_seconds=1.0))
+    rows = list(run(chosen, program, seconds=2.0, wait_seconds=0.0, quiet_seconds=1.0))
     assert ["none", *TRIED] == [row["attack"] for row in rows]
     for one in verdicts(rows):
         found = {name: one.numbers[name] for name in ("refused", "lost", "incidents")}

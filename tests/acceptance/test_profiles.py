@@ -5,22 +5,25 @@ import json
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 
-from tests.acceptance.launching import torchrun
+import pytest
 from tests.waiting import until
 
 from rankscope.lab.demo.client import DemoClient
 from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import DemoProcesses
-from rankscope.lab.demo.stage import DemoStage
+from rankscope.lab.demo.stage import DemoStage, clean_environment
 from rankscope.lab.jobs import orders
 
 JOB = "profiled"
+JOBS = Path(__file__).with_name("forked_jobs.py")
 
 
 def test_a_rank_is_profiled_on_request_and_on_suspicion_and_its_stack_is_there_when_it_hangs(
     short_path, valid_incident
 ):
+    pytest.importorskip("torch", reason="gloo is torch's")
     (short_path / "logs").mkdir()
     hosts, _ = divide(usable_cpus())
     allowed = {"RANKSCOPE_PROFILING__ALLOWED": "true", "RANKSCOPE_PROFILING__POLL_SECONDS": "0.5"}
@@ -32,7 +35,10 @@ def test_a_rank_is_profiled_on_request_and_on_suspicion_and_its_stack_is_there_w
         until(client.ready, "the collector")
         for host in hosts:
             stage.agent(host, allowed)
-        torchrun(processes, hosts, short_path, JOB)
+        agents = ",".join(f"unix://{short_path / host.name}.sock" for host in hosts)
+        command = [sys.executable, str(JOBS), str(short_path), agents, JOB]
+        environ = {**clean_environment(), "RANKSCOPE_LAB_DEVICE_SECONDS": "0.1"}
+        processes.start("job", command, environ=environ)
 
         def steps():
             return [row["last_step"] or 0 for row in client.ranks(JOB)]
@@ -55,7 +61,7 @@ def test_a_rank_is_profiled_on_request_and_on_suspicion_and_its_stack_is_there_w
         assert 2 == len(list(short_path.glob("profile-*.json.gz")))
 
         # And without anybody's help, once an incident names a slow rank.
-        orders.give(short_path / "orders.json", mechanism="slow-loader", ranks=[2])
+        orders.give(short_path / f"{JOB}.json", mechanism="slow-loader", ranks=[2])
 
         def profiled(incidents):
             return [
@@ -74,7 +80,7 @@ def test_a_rank_is_profiled_on_request_and_on_suspicion_and_its_stack_is_there_w
         assert any(one["kind"] == "profile" for one in incident["timeline"])
 
         # A rank in which no thread can run any more still shows where it stands.
-        orders.give(short_path / "orders.json", mechanism="gil-hold", ranks=[3])
+        orders.give(short_path / f"{JOB}.json", mechanism="gil-hold", ranks=[3])
 
         def stacks():
             return [

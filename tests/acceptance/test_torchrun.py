@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 import pytest
 from standardwebhooks import Webhook
-from tests.acceptance.launching import torchrun
 from tests.serving import Answer, served
 from tests.waiting import PATIENCE_SECONDS, until
 
@@ -18,7 +17,7 @@ from rankscope.lab import mechanisms
 from rankscope.lab.demo.client import DemoClient
 from rankscope.lab.demo.hosts import divide, usable_cpus
 from rankscope.lab.demo.processes import DemoProcesses
-from rankscope.lab.demo.stage import DemoStage
+from rankscope.lab.demo.stage import DemoStage, clean_environment, free_port
 from rankscope.lab.jobs import orders
 from rankscope.vocabulary.times import rfc3339
 
@@ -47,6 +46,24 @@ def receiver(address):
         yield received
 
 
+def torchrun(processes, hosts, folder):
+    """Start a job of the laboratory as people do, once a host; its orders are in the folder."""
+    port = free_port()
+    for number, host in enumerate(hosts):
+        environ = {
+            **clean_environment(),
+            "RANKSCOPE_JOB_ID": JOB,
+            "RANKSCOPE_AGENT": f"unix://{folder / host.name}.sock",
+            orders.VARIABLE: str(folder / "orders.json"),
+            "OMP_NUM_THREADS": "1",
+            "RANKSCOPE_LAB_DEVICE_SECONDS": "0.2",
+        }
+        command = [sys.executable, "-m", "torch.distributed.run", f"--nnodes={len(hosts)}"]
+        command += [f"--node-rank={number}", "--nproc-per-node=2", "--master-addr=127.0.0.1"]
+        command += [f"--master-port={port}", "-m", "rankscope.lab.jobs.torch_trainer"]
+        processes.start(f"torchrun-{number}", command, environ=environ, host=host)
+
+
 def replayed(folder):
     command = [sys.executable, "-m", "rankscope.cli.main", "replay", "--json"]
     command.append(str(folder / "collector" / "journal"))
@@ -68,7 +85,7 @@ def test_a_torchrun_job_ends_in_the_right_incident_and_its_journal_replays_to_it
         until(client.ready, "the collector")
         with receiver(stage.address) as messages:
             agents = [stage.agent(host) for host in hosts]
-            torchrun(processes, hosts, short_path, JOB)
+            torchrun(processes, hosts, short_path)
 
             def steps():
                 return [row["last_step"] or 0 for row in client.ranks(JOB)]

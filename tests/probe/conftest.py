@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests import waiting
 
+from rankscope.lab.demo.stage import free_port
 from rankscope.vocabulary import datagram, events, metrics
 from rankscope.vocabulary.samples import Event, Sample
 
@@ -139,7 +140,7 @@ def environ() -> dict[str, str]:
 
 
 class Job:
-    """Runs a script of jobs/ in its own process, or under torchrun in several."""
+    """Runs a script of jobs/ in its own process, or in several, with the variables of torchrun."""
 
     def __init__(self, environ: dict[str, str], listener: Listener) -> None:
         self._environ = environ
@@ -154,13 +155,13 @@ class Job:
         lingers: bool = False,
         **more: str,
     ) -> str:
-        """Run to the end and return what it printed; `ranks` 0 means without torchrun.
+        """Run to the end and return what it printed; `ranks` 0: one process, and no job of several.
 
         `lingers`: the script waits until heartbeats have told what its ranks had done by then.
         """
         command = []
         if ranks:
-            command = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
+            command = [str(JOBS / "forked.py"), str(ranks), str(free_port())]
         words = [*command, str(JOBS / script), *arguments]
         return self._run(words, more, fails=fails, lingers=ranks if lingers else 0)
 
@@ -181,13 +182,14 @@ class Job:
                 env=environ,
                 stdout=printed,
                 stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
             try:
                 if lingers:
                     self._until_told(Path(folder), lingers, done)
                 done.wait()
             finally:
-                done.terminate()  # by a time limit: torchrun ends its ranks
+                done.terminate()  # by a time limit
             self._listener.wait()
             printed.seek(0)
             text = printed.read()

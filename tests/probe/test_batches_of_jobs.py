@@ -1,4 +1,4 @@
-"""Batches of real jobs under torchrun: a NaN has its step sent, equal replicas weigh alike."""
+"""Batches of real jobs of two ranks: a NaN has its step sent, equal replicas weigh alike."""
 
 
 def test_the_batch_of_a_nan_is_sent_with_the_ids_of_its_samples_and_replicas_weigh_the_same(
@@ -17,9 +17,3 @@ def test_the_batch_of_a_nan_is_sent_with_the_ids_of_its_samples_and_replicas_wei
     assert first[0]["weights"] == first[1]["weights"]
     assert first[0]["replicas"] == first[1]["replicas"]
     assert first[0]["hash"] != first[1]["hash"]
-
-
-def test_a_job_that_does_not_want_it_sends_nothing_of_its_batches(job, listener):
-    job.run("plain.py", "--probe", RANKSCOPE_BATCHES="0")
-    assert listener.values("training.step")
-    assert [] == listener.events("training.batch")

@@ -1,9 +1,12 @@
-"""Real jobs, alone and under torchrun: nothing changes for them, and what is said is true."""
+"""Real jobs, alone and of several ranks: nothing changes for them, and what is said is true."""
 
 import re
 import statistics
 
 import pytest
+import torch
+
+from rankscope import probe
 
 
 def weights(printed: str) -> str:
@@ -126,14 +129,30 @@ def test_the_rank_whose_data_went_bad_is_the_first_to_say_so(job, listener):
     assert all(sample.value == 1 for sample in counted)
 
 
-def test_with_the_probe_switched_off_a_job_says_nothing(job, listener):
-    job.run("plain.py", "--probe", RANKSCOPE_PROBE="0")
+def trained(**environ: str) -> list[float]:
+    """Return the weights of a small model after some steps, with the probe attached."""
+    torch.manual_seed(7)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.1), torch.nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    watch = probe.attach(model=model, optimizer=optimizer, environ=environ)
+    for _ in range(5):
+        optimizer.zero_grad()
+        model(torch.randn(16, 4)).square().mean().backward()
+        optimizer.step()
+    watch.detach()
+    return [value for each in model.parameters() for value in each.flatten().tolist()]
+
+
+def test_with_the_probe_switched_off_a_job_says_nothing_and_without_an_agent_it_runs_as_ever(
+    listener,
+):
+    usual = trained(RANKSCOPE_PROBE="0", **listener.environ)
+    listener.wait()
     assert not listener.received
-
-
-def test_without_any_agent_the_job_runs_as_ever(job, without_probe):
-    with_it = job.run("plain.py", "--probe", RANKSCOPE_AGENT="unix:///nowhere/probe.sock")
-    assert weights(without_probe.printed) == weights(with_it)
+    assert usual == trained(RANKSCOPE_AGENT="unix:///nowhere/probe.sock")
+    assert usual == trained(**listener.environ)
+    listener.wait()
+    assert [*range(5)] == listener.values("training.step")
 
 
 def test_every_group_is_named_alike_by_its_members_and_counted_by_each(job, listener):

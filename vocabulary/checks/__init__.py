@@ -6,6 +6,7 @@ In: the tables beside. Out: a row a check. Imports: faults, ids, row_values, tab
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -110,6 +111,20 @@ class ReportedCheck:
     kind: str = ""
     together: bool = False
     at: float | None = None
+
+
+_FOUND = re.compile(r"check ([a-z_]+) of ")
+
+
+def finding_text(check: str, device: str, host: str, verdict: str, reason: str) -> str:
+    """Return how a finding words a result; `of_finding` takes the check out of it again."""
+    return f"check {check} of {device} on {host}: {verdict}: {reason}".rstrip(": ")
+
+
+def of_finding(text: str) -> ActiveCheck | None:
+    """Return the check whose result a finding words so, None where there is none."""
+    found = _FOUND.match(text)
+    return catalogue().get(found[1]) if found else None
 
 
 @cache

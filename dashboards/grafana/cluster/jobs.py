@@ -1,8 +1,7 @@
 """What is wrong now, and which jobs run."""
 
 from .. import links
-from ..frame import PlacedPanel
-from ..panels import PLAIN, above, below, lines, number
+from ..panels import PLAIN, AnyPanel, above, below, lines, number
 from ..queries import JOBS, JOBS_OR_NONE, PanelQuery, gained, now, rows
 from ..tables import TableColumn, listing
 from .selection import CLUSTER, LOST
@@ -15,152 +14,119 @@ def _open(severity: str) -> str:
     return f'sum(rankscope_incident_active{{{JOBS_OR_NONE}, severity="{severity}"}}) or vector(0)'
 
 
-def numbers_row() -> list[PlacedPanel]:
+def numbers_row() -> list[AnyPanel]:
     """Return the panels of the row "Now"."""
     return [
-        PlacedPanel(
-            number(
-                "Critical incidents",
-                "Incidents that are not resolved and stop or corrupt training.",
-                "none",
-                now(_open("critical")),
-                steps=above(0.5, 0.5)[::2],
-            ),
-            4,
-            4,
+        number(
+            "Critical incidents",
+            "Incidents that are not resolved and stop or corrupt training.",
+            "none",
+            now(_open("critical")),
+            steps=above(0.5, 0.5)[::2],
         ),
-        PlacedPanel(
-            number(
-                "Warnings",
-                "Incidents that are not resolved and cost time or will fail.",
-                "none",
-                now(_open("warning")),
-                steps=above(0.5),
-            ),
-            4,
-            4,
+        number(
+            "Warnings",
+            "Incidents that are not resolved and cost time or will fail.",
+            "none",
+            now(_open("warning")),
+            steps=above(0.5),
         ),
-        PlacedPanel(
-            number(
-                "Jobs reporting",
-                "Jobs whose ranks reported in the last minute.",
-                "none",
-                now(f"count(rankscope_job_last_received_age_seconds{{{JOBS}}} < 60) or vector(0)"),
-                steps=PLAIN,
-            ),
-            4,
-            4,
+        number(
+            "Jobs reporting",
+            "Jobs whose ranks reported in the last minute.",
+            "none",
+            now(f"count(rankscope_job_last_received_age_seconds{{{JOBS}}} < 60) or vector(0)"),
+            steps=PLAIN,
         ),
-        PlacedPanel(
-            number(
-                "Goodput",
-                "Share of GPU time that incidents left, over all jobs, weighted by their ranks.",
-                "percentunit",
-                PanelQuery(
-                    f"sum({_GOODPUT} * on (job_id) rankscope_job_ranks)"
-                    f" / sum(rankscope_job_ranks and on (job_id) {_GOODPUT})"
-                ),
-                steps=below(0.97, 0.9),
-                decimals=1,
-                trend=True,
+        number(
+            "Goodput",
+            "Share of GPU time that incidents left, over all jobs, weighted by their ranks.",
+            "percentunit",
+            PanelQuery(
+                f"sum({_GOODPUT} * on (job_id) rankscope_job_ranks)"
+                f" / sum(rankscope_job_ranks and on (job_id) {_GOODPUT})"
             ),
-            4,
-            4,
+            steps=below(0.97, 0.9),
+            decimals=1,
+            trend=True,
         ),
-        PlacedPanel(
-            number(
-                "GPU-hours lost",
-                "GPU time that incidents took in the time range.",
-                "suffix: GPU h",
-                now(f"sum({gained(LOST)}) / 3600 or vector(0)"),
-                steps=above(1, 24),
-                decimals=2,
-            ),
-            4,
-            4,
+        number(
+            "GPU-hours lost",
+            "GPU time that incidents took in the time range.",
+            "suffix: GPU h",
+            now(f"sum({gained(LOST)}) / 3600 or vector(0)"),
+            steps=above(1, 24),
+            decimals=2,
         ),
-        PlacedPanel(
-            number(
-                "GPUs that do not answer",
-                "Accelerators on the bus that failed or no longer answer.",
-                "none",
-                now(f'sum(hw_gpu_count{{{CLUSTER}, state="failed"}})'),
-                steps=above(0.5, 0.5)[::2],
-            ),
-            4,
-            4,
+        number(
+            "GPUs that do not answer",
+            "Accelerators on the bus that failed or no longer answer.",
+            "none",
+            now(f'sum(hw_gpu_count{{{CLUSTER}, state="failed"}})'),
+            steps=above(0.5, 0.5)[::2],
         ),
     ]
 
 
-def jobs_row() -> list[PlacedPanel]:
+def jobs_row() -> list[AnyPanel]:
     """Return the panels of the row "Incidents and jobs"."""
     incident = TableColumn("incident", "Incident", width=190, link=links.TO_INCIDENT)
     return [
-        PlacedPanel(
-            listing(
-                "Incidents that are not resolved",
-                "One row an incident: its first cause, where it lies, and what it took so far.",
-                rows(f"rankscope_incident_active{{{JOBS_OR_NONE}}}"),
-                rows(f"rankscope_incident_gpu_seconds_lost{{{JOBS_OR_NONE}}} / 3600"),
-                rows(f"time() - rankscope_incident_opened_timestamp_seconds{{{JOBS_OR_NONE}}}"),
-                columns=[
-                    TableColumn("severity", "Severity", width=80),
-                    TableColumn("fault", "Fault", width=180),
-                    TableColumn("host_name", "Node", width=120, link=links.TO_NODE),
-                    TableColumn("entity", "Entity"),
-                    TableColumn("job_id", "Job", link=links.TO_JOB),
-                    TableColumn("Value #C", "Open for", "s", 90),
-                    TableColumn("Value #B", "GPU h lost", "short", 95, steps=above(1, 24)),
-                    incident,
-                ],
-                steps=PLAIN,
-                sort="GPU h lost",
-                none="no incident",
-            ),
-            24,
-            6,
+        listing(
+            "Incidents that are not resolved",
+            "One row an incident: its first cause, where it lies, and what it took so far.",
+            rows(f"rankscope_incident_active{{{JOBS_OR_NONE}}}"),
+            rows(f"rankscope_incident_gpu_seconds_lost{{{JOBS_OR_NONE}}} / 3600"),
+            rows(f"time() - rankscope_incident_opened_timestamp_seconds{{{JOBS_OR_NONE}}}"),
+            columns=[
+                TableColumn("severity", "Severity", width=80),
+                TableColumn("fault", "Fault", width=180),
+                TableColumn("host_name", "Node", width=120, link=links.TO_NODE),
+                TableColumn("entity", "Entity"),
+                TableColumn("job_id", "Job", link=links.TO_JOB),
+                TableColumn("Value #C", "Open for", "s", 90),
+                TableColumn("Value #B", "GPU h lost", "short", 95, steps=above(1, 24)),
+                incident,
+            ],
+            steps=PLAIN,
+            sort="GPU h lost",
+            none="no incident",
+            size=(24, 6),
         ),
-        PlacedPanel(
-            listing(
-                "Jobs",
-                "Jobs that reported in the last 5 minutes. Silent: since their last report.",
-                rows(f"rankscope_job_info{{{JOBS}, {CLUSTER}}}"),
-                rows(f"rankscope_job_ranks{{{JOBS}}}"),
-                rows(f"rankscope_job_step{{{JOBS}}}"),
-                rows(f"rankscope_job_step_duration_seconds{{{JOBS}}}"),
-                rows(f"rankscope_job_goodput_ratio{{{JOBS}}}"),
-                rows(f"rankscope_job_last_received_age_seconds{{{JOBS}}}"),
-                columns=[
-                    TableColumn("job_id", "Job", link=links.TO_JOB),
-                    TableColumn("cluster", "Cluster", width=90),
-                    TableColumn("attempt", "Attempt", width=75),
-                    TableColumn("Value #B", "Ranks", "none", 70),
-                    TableColumn("Value #C", "Step", "none", 85),
-                    TableColumn("Value #D", "Step time", "s", 90),
-                    TableColumn("Value #E", "Goodput", "percentunit", 85, steps=below(0.97, 0.9)),
-                    TableColumn("Value #F", "Silent", "s", 80, steps=above(30, 120)),
-                ],
-                steps=PLAIN,
-                sort="Ranks",
-                none="no job reports",
-            ),
-            14,
-            8,
+        listing(
+            "Jobs",
+            "Jobs that reported in the last 5 minutes. Silent: since their last report.",
+            rows(f"rankscope_job_info{{{JOBS}, {CLUSTER}}}"),
+            rows(f"rankscope_job_ranks{{{JOBS}}}"),
+            rows(f"rankscope_job_step{{{JOBS}}}"),
+            rows(f"rankscope_job_step_duration_seconds{{{JOBS}}}"),
+            rows(f"rankscope_job_goodput_ratio{{{JOBS}}}"),
+            rows(f"rankscope_job_last_received_age_seconds{{{JOBS}}}"),
+            columns=[
+                TableColumn("job_id", "Job", link=links.TO_JOB),
+                TableColumn("cluster", "Cluster", width=90),
+                TableColumn("attempt", "Attempt", width=75),
+                TableColumn("Value #B", "Ranks", "none", 70),
+                TableColumn("Value #C", "Step", "none", 85),
+                TableColumn("Value #D", "Step time", "s", 90),
+                TableColumn("Value #E", "Goodput", "percentunit", 85, steps=below(0.97, 0.9)),
+                TableColumn("Value #F", "Silent", "s", 80, steps=above(30, 120)),
+            ],
+            steps=PLAIN,
+            sort="Ranks",
+            none="no job reports",
+            size=(14, 8),
         ),
-        PlacedPanel(
-            lines(
-                "Goodput by job",
-                "Share of each job's GPU time that incidents left; the 20 lowest.",
-                "percentunit",
-                PanelQuery(
-                    f"bottomk(20, rankscope_job_goodput_ratio{{{JOBS}}})",
-                    "{{job_id}}",
-                ),
-                steps=below(0.97, 0.9),
-                least=None,
+        lines(
+            "Goodput by job",
+            "Share of each job's GPU time that incidents left; the 20 lowest.",
+            "percentunit",
+            PanelQuery(
+                f"bottomk(20, rankscope_job_goodput_ratio{{{JOBS}}})",
+                "{{job_id}}",
             ),
-            10,
-            8,
+            steps=below(0.97, 0.9),
+            least=None,
+            size=(10, 8),
         ),
     ]

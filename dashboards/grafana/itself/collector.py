@@ -1,7 +1,6 @@
 """Whether the collector keeps up, and its notices leave."""
 
-from ..frame import PlacedPanel
-from ..panels import PLAIN, above, lines, number
+from ..panels import PLAIN, AnyPanel, above, lines, number
 from ..queries import PanelQuery, now
 
 _BUCKETS = "collector_evaluation_duration_seconds_bucket"
@@ -15,9 +14,9 @@ def _rate(metric: str, by: str = "instance", *, minute: bool = False) -> str:
     return f"{rate} * 60" if minute else rate
 
 
-def numbers_row() -> list[PlacedPanel]:
+def numbers_row() -> list[AnyPanel]:
     """Return the panels of the row "Now"."""
-    panels = [
+    return [
         number(
             "Agents up",
             "Agents that Prometheus can scrape.",
@@ -64,152 +63,121 @@ def numbers_row() -> list[PlacedPanel]:
             steps=above(60, 600),
         ),
     ]
-    return [PlacedPanel(panel, 4, 4) for panel in panels]
 
 
-def collector_row() -> list[PlacedPanel]:
+def collector_row() -> list[AnyPanel]:
     """Return the panels of the row "Collector"."""
     return [
-        PlacedPanel(
-            lines(
-                "Samples and events",
-                "Accepted in a second.",
-                "cps",
-                PanelQuery(_rate("collector_samples_total", "instance"), "{{instance}} samples"),
-                PanelQuery(_rate("collector_events_total", "instance"), "{{instance}} events"),
-                steps=PLAIN,
-            ),
-            8,
-            7,
+        lines(
+            "Samples and events",
+            "Accepted in a second.",
+            "cps",
+            PanelQuery(_rate("collector_samples_total", "instance"), "{{instance}} samples"),
+            PanelQuery(_rate("collector_events_total", "instance"), "{{instance}} events"),
+            steps=PLAIN,
         ),
-        PlacedPanel(
-            lines(
-                "Refused and left out",
-                "Requests answered with an error, payloads that cannot be read, samples left out, "
-                "points refused for a full table: in a second.",
-                "cps",
-                PanelQuery(
-                    _rate("collector_refused_requests_total", "instance, status"),
-                    "{{instance}} answered {{status}}",
-                ),
-                PanelQuery(
-                    _rate("collector_undecodable_payloads_total", "instance"),
-                    "{{instance}} undecodable",
-                ),
-                PanelQuery(
-                    _rate("collector_rejected_items_total", "instance, reason"),
-                    "{{instance}} {{reason}}",
-                ),
-                PanelQuery(
-                    _rate("collector_refused_points_total", "instance"), "{{instance}} table full"
-                ),
-                steps=above(1, 100),
+        lines(
+            "Refused and left out",
+            "Requests answered with an error, payloads that cannot be read, samples left out, "
+            "points refused for a full table: in a second.",
+            "cps",
+            PanelQuery(
+                _rate("collector_refused_requests_total", "instance, status"),
+                "{{instance}} answered {{status}}",
             ),
-            8,
-            7,
+            PanelQuery(
+                _rate("collector_undecodable_payloads_total", "instance"),
+                "{{instance}} undecodable",
+            ),
+            PanelQuery(
+                _rate("collector_rejected_items_total", "instance, reason"),
+                "{{instance}} {{reason}}",
+            ),
+            PanelQuery(
+                _rate("collector_refused_points_total", "instance"), "{{instance}} table full"
+            ),
+            steps=above(1, 100),
         ),
-        PlacedPanel(
-            lines(
-                "Evaluation",
-                "Duration of one evaluation, of which each second has one: mean, and 99 of 100.",
-                "s",
-                PanelQuery(
-                    _rate("collector_evaluation_duration_seconds_sum")
-                    + " / "
-                    + _rate("collector_evaluation_duration_seconds_count"),
-                    "{{instance}} mean",
-                ),
-                PanelQuery(
-                    f"histogram_quantile(0.99, {_rate(_BUCKETS, 'instance, le')})",
-                    "{{instance}} 99 %",
-                ),
-                steps=above(0.5, 1),
-                marked=True,
+        lines(
+            "Evaluation",
+            "Duration of one evaluation, of which each second has one: mean, and 99 of 100.",
+            "s",
+            PanelQuery(
+                _rate("collector_evaluation_duration_seconds_sum")
+                + " / "
+                + _rate("collector_evaluation_duration_seconds_count"),
+                "{{instance}} mean",
             ),
-            8,
-            7,
+            PanelQuery(
+                f"histogram_quantile(0.99, {_rate(_BUCKETS, 'instance, le')})",
+                "{{instance}} 99 %",
+            ),
+            steps=above(0.5, 1),
+            marked=True,
         ),
-        PlacedPanel(
-            lines(
-                "Lag and skipped seconds",
-                "How far evaluation is behind, and seconds it skipped, in a minute.",
-                "s",
-                PanelQuery("rankscope_collector_evaluation_lag_seconds", "{{instance}} behind"),
-                PanelQuery(
-                    _rate("collector_evaluation_skipped_seconds_total", minute=True),
-                    "{{instance}} skipped",
-                ),
-                steps=above(5, 30),
+        lines(
+            "Lag and skipped seconds",
+            "How far evaluation is behind, and seconds it skipped, in a minute.",
+            "s",
+            PanelQuery("rankscope_collector_evaluation_lag_seconds", "{{instance}} behind"),
+            PanelQuery(
+                _rate("collector_evaluation_skipped_seconds_total", minute=True),
+                "{{instance}} skipped",
             ),
-            8,
-            7,
+            steps=above(5, 30),
         ),
-        PlacedPanel(
-            lines(
-                "Bytes that wait",
-                "Accepted and not yet in the journal; in the journal and not yet evaluated.",
-                "bytes",
-                PanelQuery("rankscope_collector_queue_bytes", "{{instance}} before the journal"),
-                PanelQuery("rankscope_collector_tail_bytes", "{{instance}} before evaluation"),
-                steps=PLAIN,
-            ),
-            8,
-            7,
+        lines(
+            "Bytes that wait",
+            "Accepted and not yet in the journal; in the journal and not yet evaluated.",
+            "bytes",
+            PanelQuery("rankscope_collector_queue_bytes", "{{instance}} before the journal"),
+            PanelQuery("rankscope_collector_tail_bytes", "{{instance}} before evaluation"),
+            steps=PLAIN,
         ),
-        PlacedPanel(
-            lines(
-                "Journal",
-                "Bytes held, and written in a second.",
-                "bytes",
-                PanelQuery("rankscope_collector_journal_size_bytes", "{{instance}} held"),
-                PanelQuery(
-                    _rate("collector_journal_written_bytes_total"), "{{instance}} written a second"
-                ),
-                steps=PLAIN,
+        lines(
+            "Journal",
+            "Bytes held, and written in a second.",
+            "bytes",
+            PanelQuery("rankscope_collector_journal_size_bytes", "{{instance}} held"),
+            PanelQuery(
+                _rate("collector_journal_written_bytes_total"), "{{instance}} written a second"
             ),
-            8,
-            7,
+            steps=PLAIN,
         ),
     ]
 
 
-def notices_row() -> list[PlacedPanel]:
+def notices_row() -> list[AnyPanel]:
     """Return the panels of the row "Notices"."""
     return [
-        PlacedPanel(
-            lines(
-                "Messages of the outbox",
-                "By state. Dead ones are given up: look at the endpoint's deliveries.",
-                "none",
-                PanelQuery(
-                    "sum by (instance, state) (rankscope_webhook_messages)",
-                    "{{instance}} {{state}}",
-                ),
-                steps=PLAIN,
+        lines(
+            "Messages of the outbox",
+            "By state. Dead ones are given up: look at the endpoint's deliveries.",
+            "none",
+            PanelQuery(
+                "sum by (instance, state) (rankscope_webhook_messages)",
+                "{{instance}} {{state}}",
             ),
-            12,
-            6,
+            steps=PLAIN,
+            size=(12, 6),
         ),
-        PlacedPanel(
-            lines(
-                "Failures inside",
-                "Commits to the store, journal writes and evaluations that failed, in a minute.",
-                "none",
-                PanelQuery(
-                    _rate("collector_store_failures_total", "instance", minute=True),
-                    "{{instance}} store",
-                ),
-                PanelQuery(
-                    _rate("collector_journal_failures_total", "instance", minute=True),
-                    "{{instance}} journal",
-                ),
-                PanelQuery(
-                    _rate("collector_pipeline_failures_total", "instance, stage", minute=True),
-                    "{{instance}} {{stage}}",
-                ),
-                steps=above(1, 10),
+        lines(
+            "Failures inside",
+            "Commits to the store, journal writes and evaluations that failed, in a minute.",
+            "none",
+            PanelQuery(
+                _rate("collector_store_failures_total", "instance", minute=True),
+                "{{instance}} store",
             ),
-            12,
-            6,
+            PanelQuery(
+                _rate("collector_journal_failures_total", "instance", minute=True),
+                "{{instance}} journal",
+            ),
+            PanelQuery(
+                _rate("collector_pipeline_failures_total", "instance, stage", minute=True),
+                "{{instance}} {{stage}}",
+            ),
+            steps=above(1, 10),
+            size=(12, 6),
         ),
     ]

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from ..frame import PlacedPanel
-from ..panels import PLAIN, above, below, lines
+from ..panels import PLAIN, AnyPanel, above, below, lines
 from ..queries import (
     HOSTS,
     MOST_SMALL,
@@ -39,7 +38,7 @@ def _of_devices(metric: str, labels: Mapping[str, str]) -> str:
     return f'{metric}{{{HOSTS}, rank=~"$rank", rank!=""{more}}}'
 
 
-def memory_row() -> list[PlacedPanel]:
+def memory_row() -> list[AnyPanel]:
     """Return the panels of memory, two in a line: names of devices are long."""
     fullest = extreme("hw_gpu_memory_usage_bytes", "max_over_time")
     used = placed("hw_gpu_memory_usage_bytes", fullest)
@@ -47,115 +46,97 @@ def memory_row() -> list[PlacedPanel]:
     resident = f"process_memory_usage_bytes{{{RANKS}}}"
     by_role = "host_name, rank, role"
     return [
-        PlacedPanel(
-            lines(
-                "Memory of the framework by rank",
-                "Bytes that the framework's allocator holds from the device; the 12 highest.",
-                "bytes",
-                PanelQuery(
-                    highest(f"training_memory_reserved_bytes{{{RANKS}}}", OF_RANK, MOST_SMALL),
-                    RANK,
-                ),
-                steps=PLAIN,
-                least=None,
-                beside="max",
+        lines(
+            "Memory of the framework by rank",
+            "Bytes that the framework's allocator holds from the device; the 12 highest.",
+            "bytes",
+            PanelQuery(
+                highest(f"training_memory_reserved_bytes{{{RANKS}}}", OF_RANK, MOST_SMALL),
+                RANK,
             ),
-            12,
-            9,
+            steps=PLAIN,
+            least=None,
+            beside="max",
+            size=(12, 9),
         ),
-        PlacedPanel(
-            lines(
-                "Fullest devices",
-                "Device memory in use, as a share of what the device has; the 12 fullest.",
-                "percentunit",
-                PanelQuery(
-                    f"{used} / {there}",
-                    "{{host_name}} rank {{rank}} GPU {{gpu}}",
-                ),
-                steps=above(0.92, 0.98),
-                least=None,
-                marked=True,
-                beside="max",
+        lines(
+            "Fullest devices",
+            "Device memory in use, as a share of what the device has; the 12 fullest.",
+            "percentunit",
+            PanelQuery(
+                f"{used} / {there}",
+                "{{host_name}} rank {{rank}} GPU {{gpu}}",
             ),
-            12,
-            9,
+            steps=above(0.92, 0.98),
+            least=None,
+            marked=True,
+            beside="max",
+            size=(12, 9),
         ),
-        PlacedPanel(
-            lines(
-                "Host memory by rank",
-                "Resident memory of trainers and their data loaders; the 12 highest.",
-                "bytes",
-                PanelQuery(
-                    few(
-                        resident,
-                        by_role,
-                        f"max_over_time({resident}[$__range] @ end())",
-                        MOST_SMALL,
-                        operation="sum",
-                    ),
-                    "{{host_name}} rank {{rank}} {{role}}",
+        lines(
+            "Host memory by rank",
+            "Resident memory of trainers and their data loaders; the 12 highest.",
+            "bytes",
+            PanelQuery(
+                few(
+                    resident,
+                    by_role,
+                    f"max_over_time({resident}[$__range] @ end())",
+                    MOST_SMALL,
+                    operation="sum",
                 ),
-                steps=PLAIN,
-                beside="max",
+                "{{host_name}} rank {{rank}} {{role}}",
             ),
-            12,
-            9,
+            steps=PLAIN,
+            beside="max",
+            size=(12, 9),
         ),
     ]
 
 
-def devices_row() -> list[PlacedPanel]:
+def devices_row() -> list[AnyPanel]:
     """Return the panels of what the job's devices do, two in a line."""
     device = "{{host_name}} GPU {{gpu}} rank {{rank}}"
     slowest = extreme("hw_frequency_hertz", "min_over_time", "-", domain="sm")
     hottest = extreme("hw_temperature_celsius", "max_over_time", hw_sensor="gpu")
     work = f'{{{HOSTS}, rank!=""}} and on (host_name, hw_id) training_rank_info{{{RANKS}}}'
     return [
-        PlacedPanel(
-            lines(
-                "Lowest SM clocks",
-                "Clock of the 12 devices that ran slowest in the time range; power capping lowers "
-                "all, a fault lowers one.",
-                "hertz",
-                PanelQuery(
-                    placed("hw_frequency_hertz", slowest, domain="sm"),
-                    device,
-                ),
-                steps=PLAIN,
-                least=None,
-                beside="min",
+        lines(
+            "Lowest SM clocks",
+            "Clock of the 12 devices that ran slowest in the time range; power capping lowers "
+            "all, a fault lowers one.",
+            "hertz",
+            PanelQuery(
+                placed("hw_frequency_hertz", slowest, domain="sm"),
+                device,
             ),
-            12,
-            9,
+            steps=PLAIN,
+            least=None,
+            beside="min",
+            size=(12, 9),
         ),
-        PlacedPanel(
-            lines(
-                "Hottest devices",
-                "Temperature of the 12 devices that grew hottest.",
-                "celsius",
-                PanelQuery(
-                    placed("hw_temperature_celsius", hottest, hw_sensor="gpu"),
-                    device,
-                ),
-                steps=above(80, 88),
-                least=None,
-                marked=True,
-                beside="max",
+        lines(
+            "Hottest devices",
+            "Temperature of the 12 devices that grew hottest.",
+            "celsius",
+            PanelQuery(
+                placed("hw_temperature_celsius", hottest, hw_sensor="gpu"),
+                device,
             ),
-            12,
-            9,
+            steps=above(80, 88),
+            least=None,
+            marked=True,
+            beside="max",
+            size=(12, 9),
         ),
-        PlacedPanel(
-            lines(
-                "Utilization and matrix units",
-                "Mean over the job's devices. Kernels that run but leave the matrix units idle do "
-                "not train.",
-                "percentunit",
-                PanelQuery(f"avg(hw_gpu_utilization{work})", "a kernel runs"),
-                PanelQuery(f"avg(hw_gpu_tensor_activity{work})", "matrix units busy"),
-                steps=below(0.7, 0.3),
-            ),
-            12,
-            9,
+        lines(
+            "Utilization and matrix units",
+            "Mean over the job's devices. Kernels that run but leave the matrix units idle do "
+            "not train.",
+            "percentunit",
+            PanelQuery(f"avg(hw_gpu_utilization{work})", "a kernel runs"),
+            PanelQuery(f"avg(hw_gpu_tensor_activity{work})", "matrix units busy"),
+            steps=below(0.7, 0.3),
+            size=(12, 9),
         ),
     ]

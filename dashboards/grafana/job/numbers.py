@@ -1,8 +1,7 @@
 """What is going on now, and what stands out."""
 
 from .. import links
-from ..frame import PlacedPanel
-from ..panels import PLAIN, above, below, lines, number
+from ..panels import PLAIN, AnyPanel, above, below, lines, number
 from ..queries import (
     JOB,
     PanelQuery,
@@ -14,7 +13,7 @@ from ..tables import TableColumn, listing
 from .selection import INCIDENTS
 
 
-def numbers_row() -> list[PlacedPanel]:
+def numbers_row() -> list[AnyPanel]:
     """Return the panels of the row "Now"."""
     step = f"quantile(0.5, training_step_duration_seconds{{{JOB}}})"
     panels = [
@@ -91,49 +90,43 @@ def numbers_row() -> list[PlacedPanel]:
             decimals=2,
         ),
     ]
-    return [PlacedPanel(panel, 3, 4) for panel in panels]
+    return [panel.span(3) for panel in panels]
 
 
-def incidents_row() -> PlacedPanel:
+def incidents_row() -> AnyPanel:
     """Return the panel "Incidents that are not resolved"."""
-    return PlacedPanel(
-        listing(
-            "Incidents that are not resolved",
-            "First cause of each, where it lies, and what it took so far.",
-            rows(f"rankscope_incident_active{{{INCIDENTS}}}"),
-            rows(f"rankscope_incident_gpu_seconds_lost{{{INCIDENTS}}} / 3600"),
-            columns=[
-                TableColumn("severity", "Severity", width=80),
-                TableColumn("fault", "Fault", width=180),
-                TableColumn("host_name", "Node", width=120, link=links.TO_NODE),
-                TableColumn("entity", "Entity"),
-                TableColumn("Value #B", "GPU h lost", "short", 95, steps=above(1, 24)),
-                TableColumn("incident", "Incident", width=190, link=links.TO_INCIDENT),
-            ],
-            steps=PLAIN,
-            sort="GPU h lost",
-            none="no incident",
-        ),
-        15,
-        6,
+    return listing(
+        "Incidents that are not resolved",
+        "First cause of each, where it lies, and what it took so far.",
+        rows(f"rankscope_incident_active{{{INCIDENTS}}}"),
+        rows(f"rankscope_incident_gpu_seconds_lost{{{INCIDENTS}}} / 3600"),
+        columns=[
+            TableColumn("severity", "Severity", width=80),
+            TableColumn("fault", "Fault", width=180),
+            TableColumn("host_name", "Node", width=120, link=links.TO_NODE),
+            TableColumn("entity", "Entity"),
+            TableColumn("Value #B", "GPU h lost", "short", 95, steps=above(1, 24)),
+            TableColumn("incident", "Incident", width=190, link=links.TO_INCIDENT),
+        ],
+        steps=PLAIN,
+        sort="GPU h lost",
+        none="no incident",
+        size=(15, 6),
     )
 
 
-def scores_row() -> PlacedPanel:
+def scores_row() -> AnyPanel:
     """Return the panel "Ranks that stand out"."""
-    return PlacedPanel(
-        lines(
-            "Ranks that stand out",
-            "Scores of detectors; from 1 on a rank is reported. The 20 highest.",
-            "short",
-            PanelQuery(
-                highest(f"rankscope_detector_score{{{INCIDENTS}}}", "detector, rank"),
-                "rank {{rank}} {{detector}}",
-            ),
-            steps=above(1, 5),
-            beside="max",
-            none="no rank stands out",
+    return lines(
+        "Ranks that stand out",
+        "Scores of detectors; from 1 on a rank is reported. The 20 highest.",
+        "short",
+        PanelQuery(
+            highest(f"rankscope_detector_score{{{INCIDENTS}}}", "detector, rank"),
+            "rank {{rank}} {{detector}}",
         ),
-        9,
-        6,
+        steps=above(1, 5),
+        beside="max",
+        none="no rank stands out",
+        size=(9, 6),
     )

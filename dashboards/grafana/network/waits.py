@@ -1,8 +1,7 @@
 """What ranks wait for, and how long collectives take."""
 
-from ..frame import PlacedPanel
 from ..group_waits import group_waits
-from ..panels import PLAIN, above, lines, number
+from ..panels import PLAIN, AnyPanel, above, lines, number
 from ..queries import HOSTS, PanelQuery, chosen, now
 from ..tables import TableColumn
 from .selection import INCIDENTS
@@ -12,10 +11,10 @@ _JOB = 'cluster=~"$cluster", job_id=~"$job"'
 _GROUPS = "Needs export.groups at the agents: one series a group is off by default."
 
 
-def numbers_row() -> list[PlacedPanel]:
+def numbers_row() -> list[AnyPanel]:
     """Return the panels of the row "Now"."""
     errors = f"increase(hw_network_errors_total{{{HOSTS}}}[$__range])"
-    panels = [
+    return [
         number(
             "Waiting in collectives",
             "Share of the step that ranks wait in collectives, mean over ranks.",
@@ -71,10 +70,9 @@ def numbers_row() -> list[PlacedPanel]:
             trend=True,
         ),
     ]
-    return [PlacedPanel(panel, 4, 4) for panel in panels]
 
 
-def waits_row() -> list[PlacedPanel]:
+def waits_row() -> list[AnyPanel]:
     """Return the panels of the row "Waits in collectives"."""
     ranks = f'{_JOB}, host_name=~"$host", rank=~"$rank"'
     by = "job_id, host_name, rank"
@@ -85,36 +83,30 @@ def waits_row() -> list[PlacedPanel]:
         f" max by ({by}) ({waits} and on ({by}) {least})"
     )
     return [
-        PlacedPanel(
-            group_waits(
-                "Groups, the member that comes last to their collectives, and how long the others "
-                "wait for it a step, summed. The worst 20.",
-                INCIDENTS,
-                TableColumn("job_id", "Job", width=140),
-            ),
-            10,
-            9,
+        group_waits(
+            "Groups, the member that comes last to their collectives, and how long the others "
+            "wait for it a step, summed. The worst 20.",
+            INCIDENTS,
+            TableColumn("job_id", "Job", width=140),
+            size=(10, 9),
         ),
-        PlacedPanel(
-            lines(
-                "Latest ranks",
-                "How much less a rank waits than the one that waits longest: in a synchronous job "
-                "that is how late it comes. The 20 that are latest on average.",
-                "s",
-                PanelQuery(
-                    late,
-                    "{{job_id}} {{host_name}} rank {{rank}}",
-                ),
-                steps=above(0.2, 1),
-                beside="max",
+        lines(
+            "Latest ranks",
+            "How much less a rank waits than the one that waits longest: in a synchronous job "
+            "that is how late it comes. The 20 that are latest on average.",
+            "s",
+            PanelQuery(
+                late,
+                "{{job_id}} {{host_name}} rank {{rank}}",
             ),
-            14,
-            9,
+            steps=above(0.2, 1),
+            beside="max",
+            size=(14, 9),
         ),
     ]
 
 
-def collectives_row() -> list[PlacedPanel]:
+def collectives_row() -> list[AnyPanel]:
     """Return the panels of the row "Collectives"."""
     by_group = "job_id, group"
     flight = (
@@ -122,56 +114,47 @@ def collectives_row() -> list[PlacedPanel]:
         f" - min by ({by_group}) (collective_completed{{{{{_JOB}}}}}{{at}})"
     )
     return [
-        PlacedPanel(
-            lines(
-                "Bus bandwidth",
-                f"Median over ranks, and the lowest, by kind of collective. {_GROUPS}",
-                "Bps",
-                PanelQuery(
-                    "quantile by (job_id, op) (0.5,"
-                    f" collective_bus_bandwidth_bytes_per_second{{{_JOB}}})",
-                    "{{job_id}} {{op}} median",
-                ),
-                PanelQuery(
-                    f"min by (job_id, op) (collective_bus_bandwidth_bytes_per_second{{{_JOB}}})",
-                    "{{job_id}} {{op}} lowest",
-                ),
-                steps=PLAIN,
+        lines(
+            "Bus bandwidth",
+            f"Median over ranks, and the lowest, by kind of collective. {_GROUPS}",
+            "Bps",
+            PanelQuery(
+                "quantile by (job_id, op) (0.5,"
+                f" collective_bus_bandwidth_bytes_per_second{{{_JOB}}})",
+                "{{job_id}} {{op}} median",
             ),
-            8,
-            8,
+            PanelQuery(
+                f"min by (job_id, op) (collective_bus_bandwidth_bytes_per_second{{{_JOB}}})",
+                "{{job_id}} {{op}} lowest",
+            ),
+            steps=PLAIN,
+            size=(8, 8),
         ),
-        PlacedPanel(
-            lines(
-                "Duration",
-                f"Median over ranks, and the longest, by kind of collective. {_GROUPS}",
-                "s",
-                PanelQuery(
-                    f"quantile by (job_id, op) (0.5, collective_duration_seconds{{{_JOB}}})",
-                    "{{job_id}} {{op}} median",
-                ),
-                PanelQuery(
-                    f"max by (job_id, op) (collective_duration_max_seconds{{{_JOB}}})",
-                    "{{job_id}} {{op}} longest",
-                ),
-                steps=PLAIN,
+        lines(
+            "Duration",
+            f"Median over ranks, and the longest, by kind of collective. {_GROUPS}",
+            "s",
+            PanelQuery(
+                f"quantile by (job_id, op) (0.5, collective_duration_seconds{{{_JOB}}})",
+                "{{job_id}} {{op}} median",
             ),
-            8,
-            8,
+            PanelQuery(
+                f"max by (job_id, op) (collective_duration_max_seconds{{{_JOB}}})",
+                "{{job_id}} {{op}} longest",
+            ),
+            steps=PLAIN,
+            size=(8, 8),
         ),
-        PlacedPanel(
-            lines(
-                "Operations in flight",
-                "Enqueued by the first member of a group and not completed by the last: grows "
-                f"while a group hangs. The 20 that are largest now. {_GROUPS}",
-                "none",
-                PanelQuery(
-                    chosen(flight.format(at=""), by_group, flight.format(at=" @ end()")),
-                    "{{job_id}} {{group}}",
-                ),
-                steps=above(100, 1000),
+        lines(
+            "Operations in flight",
+            "Enqueued by the first member of a group and not completed by the last: grows "
+            f"while a group hangs. The 20 that are largest now. {_GROUPS}",
+            "none",
+            PanelQuery(
+                chosen(flight.format(at=""), by_group, flight.format(at=" @ end()")),
+                "{{job_id}} {{group}}",
             ),
-            8,
-            8,
+            steps=above(100, 1000),
+            size=(8, 8),
         ),
     ]

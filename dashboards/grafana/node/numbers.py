@@ -1,7 +1,6 @@
 """The node at a look, and what its devices do."""
 
-from ..frame import PlacedPanel
-from ..panels import PLAIN, Steps, above, below, lines, number
+from ..panels import PLAIN, AnyPanel, Steps, above, below, lines, number
 from ..queries import HELD_DOWN, HOST, PanelQuery, by_gpu, gained, now
 from .selection import GPU
 
@@ -10,7 +9,7 @@ _LOST = 'rankscope_host_gpu_seconds_lost_total{host_name="$host"}'
 _BAD: Steps = above(1, 1)[::2]
 
 
-def numbers_row() -> list[PlacedPanel]:
+def numbers_row() -> list[AnyPanel]:
     """Return the panels of the row "Now"."""
     memory = f"system_memory_usage_bytes{{{HOST}}} / system_memory_limit_bytes{{{HOST}}}"
     panels = [
@@ -80,49 +79,37 @@ def numbers_row() -> list[PlacedPanel]:
             decimals=2,
         ),
     ]
-    return [PlacedPanel(panel, 3, 4) for panel in panels]
+    return [panel.span(3) for panel in panels]
 
 
-def work_row() -> list[PlacedPanel]:
+def work_row() -> list[AnyPanel]:
     """Return the panels of the row "Work"."""
     return [
-        PlacedPanel(
-            lines(
-                "GPU utilization",
-                "Share of time in which a kernel ran.",
-                "percentunit",
-                PanelQuery(by_gpu(f"hw_gpu_utilization{{{HOST}}}"), GPU),
-                steps=below(0.7, 0.3),
-            ),
-            8,
-            7,
+        lines(
+            "GPU utilization",
+            "Share of time in which a kernel ran.",
+            "percentunit",
+            PanelQuery(by_gpu(f"hw_gpu_utilization{{{HOST}}}"), GPU),
+            steps=below(0.7, 0.3),
         ),
-        PlacedPanel(
-            lines(
-                "Matrix units",
-                "Share of cycles in which the matrix units were busy, where the device tells.",
-                "percentunit",
-                PanelQuery(by_gpu(f"hw_gpu_tensor_activity{{{HOST}}}"), GPU),
-                steps=PLAIN,
-            ),
-            8,
-            7,
+        lines(
+            "Matrix units",
+            "Share of cycles in which the matrix units were busy, where the device tells.",
+            "percentunit",
+            PanelQuery(by_gpu(f"hw_gpu_tensor_activity{{{HOST}}}"), GPU),
+            steps=PLAIN,
         ),
-        PlacedPanel(
-            lines(
-                "Device memory",
-                "Memory in use, as a share of what the device has.",
-                "percentunit",
-                PanelQuery(
-                    by_gpu(f"hw_gpu_memory_usage_bytes{{{HOST}}}")
-                    + " / "
-                    + by_gpu(f"hw_gpu_memory_limit_bytes{{{HOST}}}"),
-                    GPU,
-                ),
-                steps=above(0.92, 0.98),
-                marked=True,
+        lines(
+            "Device memory",
+            "Memory in use, as a share of what the device has.",
+            "percentunit",
+            PanelQuery(
+                by_gpu(f"hw_gpu_memory_usage_bytes{{{HOST}}}")
+                + " / "
+                + by_gpu(f"hw_gpu_memory_limit_bytes{{{HOST}}}"),
+                GPU,
             ),
-            8,
-            7,
+            steps=above(0.92, 0.98),
+            marked=True,
         ),
     ]

@@ -45,7 +45,7 @@ class DeviceSeries:
         self._status, self._codes = status, codes
         self._model = MODELS[site.cluster.accelerator]
         self._reader = exporters.reader(site.cluster, site.reporting)
-        self._habits = exporters.HABITS[self._reader]
+        self._habits = exporters.habits()[self._reader]
         self._every = exporters.period(site.cluster, site.reporting)
         self._readings = ModelReadings(
             self._model, site.cluster, every=self._every, parts=self._habits.parts

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.agent.hung import spied
 from rankscope.agent.profiling import spying
 from rankscope.formats import chrome_trace
+from rankscope.formats.stacks import py_spy
 
 TRAINER = """
 import threading, time
@@ -103,9 +103,9 @@ def test_the_stack_of_a_silent_process_is_that_of_its_main_thread(spy, trainer):
     )  # fmt: skip
     if done.returncode and "ermi" in done.stderr:
         pytest.skip(f"tracing another process is not permitted here: {done.stderr.strip()}")
-    lines = spied(done.stdout).splitlines()
-    assert lines[0].startswith("<module> (")
-    assert any(line.startswith("step (") for line in lines)
+    calls = py_spy.main_thread(done.stdout)
+    assert calls[-1].startswith("<module> (")
+    assert any(call.startswith("step (") for call in calls)
 
 
 def test_a_process_that_is_gone_has_no_trace_and_the_reason_is_named(spy):

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.agent.readers import clock_offset
 from rankscope.agent.readers.blocked import BlockedProcessesReader
 from rankscope.agent.readers.clock_offset import ClockOffsetReader
 from rankscope.agent.readers.disks import DiskReader
 from rankscope.agent.readers.filesystems import FilesystemReader
 from rankscope.agent.readers.memory import MemoryReader
 from rankscope.agent.readers.shared_memory import SharedMemory
+from rankscope.formats import kernel_clock
 
 
 def values(reader):
@@ -199,8 +199,8 @@ def test_blocked_processes_are_the_kernels_count(proc):
     ("offset", "status", "expected"),
     [
         (1500, 0, 0.0015),
-        (-2_500_000, clock_offset._NANOSECONDS, -0.0025),
-        (1500, clock_offset._UNSYNCHRONISED, None),
+        (-2_500_000, kernel_clock.NANOSECONDS, -0.0025),
+        (1500, kernel_clock.UNSYNCHRONISED, None),
     ],
 )
 def test_the_clocks_offset_is_in_the_unit_that_its_status_says(
@@ -232,6 +232,6 @@ def test_a_clock_that_may_not_be_asked_says_why(monkeypatch):
 
 
 def test_the_real_call_answers_with_a_state():
-    timex = clock_offset._TimexStruct()
+    timex = kernel_clock.KernelTimex()
     assert ClockOffsetReader(period=5)._libc.adjtimex(ctypes.byref(timex)) >= 0
     assert timex.modes == 0

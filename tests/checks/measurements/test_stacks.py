@@ -75,11 +75,6 @@ def test_a_rank_that_nobody_may_look_into_is_not_measured(shares):
     assert "no other rank" in rows["rank 0"].missing
 
 
-def test_a_process_without_threads_has_a_main_thread_without_a_name():
-    text = "Process 41: python t.py\nThread 41 (idle)\n    forward (t.py:3)\n    <module> (t.py:9)"
-    assert ["forward t.py", "<module> t.py"] == stacks.main_thread(text)
-
-
 def test_where_no_rank_runs_there_is_nothing_to_measure():
     (row,) = stacks.gathering(CheckOrder("stack_gathering"))
     assert "no training process" in row.missing

@@ -14,7 +14,7 @@ from .test_machine_faults import in_vocabulary
 
 
 def test_five_accelerators_are_read_by_six_exporters():
-    assert set(exporters.HABITS) == {"agent", "dcgm", *MODELS} - {"nvidia"}
+    assert set(exporters.habits()) == {"agent", "dcgm", *MODELS} - {"nvidia"}
 
 
 @pytest.mark.parametrize("accelerator", MODELS)
@@ -28,7 +28,7 @@ def test_every_accelerator_reports_what_its_exporter_has_and_nothing_else(accele
         if row.metric.startswith(("hw.gpu", "hw.power", "hw.temp", "hw.freq", "hw.err", "hw.en"))
     }
     reader = exporters.reader(base.cluster, base.reporting)
-    assert mine == set(exporters.HABITS[reader].metrics) & mine
+    assert mine == set(exporters.habits()[reader].metrics) & mine
     assert {"hw.gpu.utilization", "hw.power"} <= mine
     vendors = {
         dict(row.attributes).get("hw.vendor") for row in found.series if row.metric == "hw.power"

@@ -6,6 +6,8 @@ import pytest
 import torch
 from tests.probe.hooks.training import hooks
 
+from rankscope import probe
+
 DATA: Any = torch.arange(64 * 8).reshape(64, 8)
 
 
@@ -49,6 +51,18 @@ def test_each_pass_over_a_loader_is_an_epoch_of_its_own(watch, model, optimizer)
     first, second = {one.epoch for one in held().batches()[:2]}, held().batches()[2].epoch
     assert 1 == len(first)
     assert second not in first
+
+
+def test_a_job_that_does_not_want_it_sends_nothing_of_its_batches(
+    listener, model, optimizer, monkeypatch
+):
+    monkeypatch.setenv("RANKSCOPE_BATCHES", "0")
+    watch = probe.attach(model=model, optimizer=optimizer, environ=listener.environ)
+    train(torch.utils.data.DataLoader(DATA, batch_size=8), model, optimizer)
+    watch.detach()
+    listener.wait()
+    assert [*range(8)] == listener.values("training.step")
+    assert [] == listener.events("training.batch")
 
 
 def test_batches_of_an_evaluation_are_none_of_a_step(watch, model, optimizer):

@@ -42,12 +42,10 @@ class DiskFullFault(places.AtPlace):
         share = effects.force(at, self.onset, self.ramp)
         state.nodes.full[self.host] = full + (self.most - full) * share
         if self.kills and share >= 1:
-            state.deaths[self.slot] = ProcessDeath(
+            state.deaths[self.slot] = ProcessDeath.raised(
                 self.onset + self.ramp,
-                exit_code=1,
-                signature="python.OSError",
-                text="OSError: [Errno 28] No space left on device: '/scratch/checkpoint.tmp'",
-                role="root",
+                "OSError",
+                "OSError: [Errno 28] No space left on device: '/scratch/checkpoint.tmp'",
             )
 
     def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:

@@ -42,13 +42,7 @@ class GpuLostFault(places.OnDevice):
         state.devices.stalled[slot] = True
         if self.after is not None:
             text = "RuntimeError: CUDA error: unspecified launch failure"
-            state.deaths[slot] = ProcessDeath(
-                self.onset + self.after,
-                exit_code=1,
-                signature="python.RuntimeError",
-                text=text,
-                role="root",
-            )
+            state.deaths[slot] = ProcessDeath.raised(self.onset + self.after, "RuntimeError", text)
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return what the driver writes."""

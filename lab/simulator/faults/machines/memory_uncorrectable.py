@@ -48,13 +48,7 @@ class MemoryUncorrectableFault(places.OnDevice):
         state.devices.remapped[slot] += 1.0 if at >= self.onset + 2.0 else 0.0
         if self.kills:
             text = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
-            state.deaths[slot] = ProcessDeath(
-                self.onset + 0.4,
-                exit_code=1,
-                signature="python.RuntimeError",
-                text=text,
-                role="root",
-            )
+            state.deaths[slot] = ProcessDeath.raised(self.onset + 0.4, "RuntimeError", text)
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
         """Return what the driver writes."""

@@ -77,6 +77,4 @@ def _death(at: float, port: int) -> ProcessDeath:
         "DistBackendError: NCCL error: unhandled system error. Last error: NET/IB: Got completion "
         f"with status=IBV_WC_RETRY_EXC_ERR(12) vendor_err=129 hca {device_name(port)}"
     )
-    return ProcessDeath(
-        at, exit_code=1, signature="python.DistBackendError", text=text, role="root"
-    )
+    return ProcessDeath.raised(at, "DistBackendError", text)

@@ -99,6 +99,4 @@ def _death(at: float) -> ProcessDeath:
         "DistBackendError: NCCL error: unhandled system error. Last error: NET/IB: Got completion "
         "with status=IBV_WC_RETRY_EXC_ERR(12)"
     )
-    return ProcessDeath(
-        at, exit_code=1, signature="python.DistBackendError", text=text, role="root"
-    )
+    return ProcessDeath.raised(at, "DistBackendError", text)

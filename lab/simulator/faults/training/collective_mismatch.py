@@ -54,8 +54,6 @@ class CollectiveMismatchFault(places.OnRank):
         if at < self.onset:
             return
         if self.how == "detail":
-            state.deaths[slot] = ProcessDeath(
-                self.onset, exit_code=1, signature="python.RuntimeError", text=_TEXT, role="root"
-            )
+            state.deaths[slot] = ProcessDeath.raised(self.onset, "RuntimeError", _TEXT)
         else:
             state.training.mismatch[slot] = True

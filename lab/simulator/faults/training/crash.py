@@ -32,12 +32,10 @@ class CrashFault(places.OnRank):
         if at < self.onset:
             return
         deaths = {
-            "exception": ProcessDeath(
+            "exception": ProcessDeath.raised(
                 self.onset,
-                exit_code=1,
-                signature="python.exception",
-                text="Traceback (most recent call last): ... IndexError: index 7 is out of range",
-                role="root",
+                "exception",
+                "Traceback (most recent call last): ... IndexError: index 7 is out of range",
             ),
             "segfault": ProcessDeath(
                 self.onset,

@@ -1,7 +1,8 @@
-"""Several jobs of four torch ranks over gloo at once, forked from one process that has torch.
+"""Jobs of four torch ranks over gloo at once, forked from one process that has torch.
 
-`hanging_jobs.py FOLDER AGENT JOB...`: each job looks for its orders in FOLDER/JOB.json, its ranks'
-pids are in FOLDER/JOB-RANK.pid. What lives when this process is asked to end is killed.
+`forked_jobs.py FOLDER AGENTS JOB...`: the ranks of each job send to the agents, whose sockets are
+separated by commas, in equal shares. A job looks for its orders in FOLDER/JOB.json, its ranks' pids
+are in FOLDER/JOB-RANK.pid. What lives when this process is asked to end is killed.
 """
 
 import os
@@ -10,7 +11,9 @@ import sys
 import threading
 from pathlib import Path
 
-import torch  # noqa: F401  once for all: the ranks are forked
+# Once for all, the ranks are forked: a rank that imports what its first optimizer asks for takes
+# seconds of a CPU.
+import torch._dynamo  # noqa: F401
 
 from rankscope.lab.demo.stage import free_port
 from rankscope.lab.jobs import orders, torch_trainer
@@ -18,7 +21,7 @@ from rankscope.lab.jobs import orders, torch_trainer
 RANKS = 4
 
 
-def start(job: str, rank: int, port: int, folder: Path, agent: str) -> int:
+def start(job: str, rank: int, port: int, folder: Path, agents: list[str]) -> int:
     """Fork one rank; return its pid."""
     pid = os.fork()
     if pid:
@@ -28,11 +31,12 @@ def start(job: str, rank: int, port: int, folder: Path, agent: str) -> int:
         log = os.open(folder / "logs" / f"{job}-{rank}.log", os.O_WRONLY | os.O_CREAT)
         os.dup2(log, 1)
         os.dup2(log, 2)
+        number, local = divmod(rank, RANKS // len(agents))
         os.environ.update({
-            "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(RANKS),
+            "RANK": str(rank), "LOCAL_RANK": str(local), "WORLD_SIZE": str(RANKS),
             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo",
-            "RANKSCOPE_JOB_ID": job, "RANKSCOPE_AGENT": agent,
-            "RANKSCOPE_LAB_DEVICE_SECONDS": "0.5", orders.VARIABLE: str(folder / f"{job}.json"),
+            "RANKSCOPE_JOB_ID": job, "RANKSCOPE_AGENT": agents[number],
+            orders.VARIABLE: str(folder / f"{job}.json"),
         })  # fmt: skip
         torch_trainer.train(os.environ)
     except BaseException:  # a rank that loses its peers ends, as under a launcher
@@ -42,9 +46,9 @@ def start(job: str, rank: int, port: int, folder: Path, agent: str) -> int:
     os._exit(0)
 
 
-def main(folder: Path, agent: str, jobs: list[str]) -> None:
+def main(folder: Path, agents: list[str], jobs: list[str]) -> None:
     pids = [
-        start(job, rank, port, folder, agent)
+        start(job, rank, port, folder, agents)
         for job in jobs
         for port in (free_port(),)
         for rank in range(RANKS)
@@ -57,4 +61,4 @@ def main(folder: Path, agent: str, jobs: list[str]) -> None:
         os.waitpid(pid, 0)
 
 
-main(Path(sys.argv[1]), sys.argv[2], sys.argv[3:])
+main(Path(sys.argv[1]), sys.argv[2].split(","), sys.argv[3:])
