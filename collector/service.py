@@ -34,7 +34,7 @@ from .kubernetes import starting as kubernetes
 from .long_term import starting as long_term
 from .pipeline.pipeline import DetectionPipeline
 from .pipeline.priors import CatalogueInUse
-from .process import ending, identity, listening, logs, memory
+from .process import ending, garbage, identity, listening, logs, memory
 from .profiles.automatic import AutomaticProfiles
 from .prometheus.polling import pollers
 from .remedies import starting as remedies
@@ -83,6 +83,7 @@ def run(settings: CollectorSettings) -> int:
     except OSError as error:
         _print(f"cannot start: {error}")
         return 1
+    garbage.LongLivedObjects().keep_out()
     service.serve()
     if not service.ending:
         ending.within()

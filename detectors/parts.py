@@ -27,6 +27,9 @@ AS_WELL = 0.25
 FEWEST_LONG = 3
 """So many of the newest steps must stand out: two long reads within seconds are chance."""
 
+ROUNDED = 1 - 1e-9
+"""What is below this share of a bound is below it however sums are rounded."""
+
 LONGEST = 0.8
 """Share of the steps in which who stands out among them must be the slowest."""
 
@@ -203,7 +206,7 @@ def stands_out(
     roles: [ranks]. newly: [ranks, newest steps], seconds. A habit only lowers the effect, so what
     is False here needs no past. alone: as `excess` has it.
     """
-    if not step > 0:
+    if not step > 0 or _little(newly, least * step):
         return False
     seconds = mean(np.where(np.abs(newly) < compute_time.MOST, newly, np.nan))
     peers = _peers(seconds, roles)
@@ -212,6 +215,14 @@ def stands_out(
         peers = np.fmin(peers, _low(seconds))
     most = np.max(seconds - peers, initial=-np.inf, where=np.isfinite(peers))
     return bool(most >= least * step)
+
+
+def _little(newly: Floats, least: float) -> bool:
+    """Tell whether no value is as much as `least`: then nor is a mean beyond that of peers."""
+    lowest = np.fmin.reduce(newly, axis=None, initial=np.inf)
+    return bool(lowest >= 0) and bool(
+        np.fmax.reduce(newly, axis=None, initial=-np.inf) < ROUNDED * least
+    )
 
 
 def habit_of(early: Floats, count: int) -> Floats:

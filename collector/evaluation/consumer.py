@@ -23,6 +23,7 @@ from .consumed_log import ConsumedLog
 from .overload import OverloadSkips, RecordedSkips
 from .recovery import RecoveryPlan
 from .restart import EvaluationRestart
+from .right_of_way import RightOfWay
 from .schedule import PipelineEvaluator
 from .snapshot_timer import SnapshotTimer
 from .snapshots import PipelineSnapshot
@@ -47,8 +48,9 @@ class EvaluationConsumer(Generic[P]):
         health: CollectorHealth,
         refused: Callable[[int], None] = lambda _points: None,
         observer: PayloadObserver | None = None,
+        waiting: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`refused` gets how many points had no room."""
+        """`refused` gets how many points had no room; `waiting` tells whether senders wait."""
         self._journal = log.journal
         self._received = log.received
         self._tail = log.tail
@@ -78,6 +80,7 @@ class EvaluationConsumer(Generic[P]):
             health=health,
             defects=self._defects,
             observer=observer,
+            before=RightOfWay(waiting=waiting, behind=self.lag).give,
         )
         self._restart = EvaluationRestart(
             self._applying,

@@ -59,6 +59,9 @@ def _lowered(window: JobWindow) -> LoweredLimits | None:
     held = window.rank_readings[LIMIT]
     limit = held.latest()[0]
     known = np.isfinite(limit) & (limit > 0) & (limit < UNLIMITED)
+    highest = np.fmax(held.highest(), np.fmax.reduce(held.history().value, axis=1, initial=-np.inf))
+    if not (limit[known] < (1 - LEAST) * highest[known]).any():
+        return None  # none was ever higher
     past = _reported(held, window.attempt_started_at)
     was = np.where(past < UNLIMITED, past, 0.0).max(axis=1, initial=0.0)
     rows = np.flatnonzero(known & (limit < (1 - LEAST) * was))

@@ -88,9 +88,11 @@ class PcieLinksDetector(Detector):
         newest = held.newest_at()
         if newest == -np.inf:
             return []
+        most = devices.latest(window, f"{metric}.max")
+        if not np.isfinite(most).any() and _alike(held, newest - self.seconds):
+            return []
         seconds = max(self.seconds, 3.2 * held.period())
         seen = _most(held, newest - seconds)
-        most = devices.latest(window, f"{metric}.max")
         if not ((seen < most) | ~np.isfinite(most)).any():
             return []  # every link runs at what it can
         busy = devices.level(window, devices.UTILIZATION, seconds) >= devices.BUSY
@@ -207,6 +209,15 @@ def _most(held: PeriodicReadings, since: float) -> Floats:
     inside = (found.at >= since) & (found.value > 0) & (found.value < 1e3)
     most: Floats = np.max(np.where(inside, found.value, -np.inf), axis=1, initial=-np.inf)
     return most
+
+
+def _alike(held: PeriodicReadings, since: float) -> bool:
+    """Tell whether all links, each read since a time, run at one value and never ran at more."""
+    value, at = held.latest()
+    most = held.highest()
+    return bool(0 < most[0] < 1e3 and (most == most[0]).all()) and bool(
+        (value == most).all() and (at >= since).all()
+    )
 
 
 def _last_step(window: JobWindow) -> float:

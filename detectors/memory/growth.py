@@ -36,6 +36,9 @@ HORIZON_SECONDS = 8 * 3600.0
 DAY_SECONDS = 86_400.0
 """What runs out within a day is an incident of level info; what lasts longer an observation."""
 
+ROUNDED = 1 - 1e-6
+"""What is below this share of a bound is below it however means are rounded."""
+
 REACH = 24.0
 """How far ahead growth is drawn on, as a multiple of the time that it has been seen for.
 
@@ -142,6 +145,8 @@ def growing(
     parts: list[tuple[RowGrowth, Flags]] = []
     candidates = reported = 0
     past = readings.history()
+    if _steady(readings, past, least):
+        return None
     thinned = past if past.at.shape[1] else readings
     for scale in SCALES:
         source = thinned if scale > FINE_SECONDS else readings
@@ -168,6 +173,16 @@ def growing(
         joined("decay"), joined("begun"), joined("levels").astype(np.bool_), joined("usual"),
         now, candidates, reported,
     )  # fmt: skip
+
+
+def _steady(readings: PeriodicReadings, past: PeriodicReadings, least: Floats) -> bool:
+    """Tell whether no two readings of a row are so far apart: nor are the means of two ranges."""
+    low, high = np.full(len(least), np.inf), np.full(len(least), -np.inf)
+    for held in (readings.between(-np.inf, np.inf), past):
+        low = np.fmin(low, np.fmin.reduce(held.value, axis=1, initial=np.inf))
+        high = np.fmax(high, np.fmax.reduce(held.value, axis=1, initial=-np.inf))
+    with np.errstate(invalid="ignore"):
+        return not (high - low >= ROUNDED * least).any()
 
 
 def _on_scale(
