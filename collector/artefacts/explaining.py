@@ -2,13 +2,8 @@
 
 import math
 import time
-from array import array
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ...detectors import catalogue
 from ...detectors.contract import Detector
@@ -22,15 +17,15 @@ from ...detectors.numbers.rising import RisingLossDetector
 from ...detectors.selection import DetectorSelection, SelectionRule
 from ...detectors.speed.logged_lost_time import LoggedLostTimeDetector
 from ...detectors.speed.throughput import ThroughputDetector
-from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
-from ...formats.otlp.times import nanoseconds
 from ...vocabulary.faults import UNKNOWN
 from ...vocabulary.log_lines import OPEN_END
-from ...vocabulary.samples import Event, Sample, TelemetryResource
+from ...vocabulary.samples import Event, TelemetryResource
 from ..intake.payloads import DecodedPayload
 from ..pipeline.pipeline import DetectionPipeline
 from ..replay.replay import ReplayRun
+from . import timed_payloads
 from .found import ArtefactContents
+from .timed_payloads import EvaluationPace
 
 if TYPE_CHECKING:
     from ..settings.collector import CollectorSettings
@@ -55,14 +50,6 @@ _TIMED_OUT = frozenset({
     "hccl.notify_timeout",
 })  # fmt: skip
 
-_WHOLE_SECONDS = 1800.0
-"""The end of a job is evaluated second by second."""
-_MOST_EVALUATED = 2000
-"""Seconds before that: of more every few are left out, as where a live collector is overloaded."""
-
-_MOST_ALIKE = 64
-"""Lines of one signature and rank that are evaluated, the first ones: a million say no more."""
-
 _SEVERITIES = ("critical", "warning", "info")
 
 
@@ -77,7 +64,7 @@ def incidents(
     lines speak of a fault, they are evaluated again as what is left of a job that is dead.
     """
     best: tuple[list[dict[str, Any]], ReplayRun] | None = None
-    for over in (None, _newest(found)):
+    for over in (None, found.newest):
         pipeline = DetectionPipeline(
             detectors=_detectors(settings, found, over),
             settings=None if settings is None else settings.evaluation,
@@ -87,7 +74,8 @@ def incidents(
             pipeline.windows.event_memory_seconds = math.inf
         run = ReplayRun(pipeline=pipeline, warn=lambda _: None, failed=failed)
         table = pipeline.table.alike()
-        received = run.run_decoded(_received(found, table), table, _EvaluationPace.of(found))
+        pace = EvaluationPace.of(found)
+        received = run.run_decoded(timed_payloads.in_order(found, table, pace), table, pace)
         answers = sorted(received, key=_place)
         if best is None or (answers and _graver(answers, best[0])):
             best = answers, run
@@ -103,7 +91,7 @@ def ending(
     """Return the document of where a log ends that speaks of no fault, None where none does so."""
     if found.open_end is None:
         return None
-    at = _newest(found) or time.time()
+    at = found.newest or time.time()
     pairs = {"signature": OPEN_END, "role": "root", "text": found.open_end.text}
     pipeline = DetectionPipeline(
         detectors=DetectorSelection((LoggedFaultsDetector(over=at),)), post_mortem=True
@@ -111,36 +99,7 @@ def ending(
     run = ReplayRun(pipeline=pipeline, warn=lambda _: None, failed=failed)
     table = pipeline.table.alike()
     payloads = iter([DecodedPayload(events=[Event("log.fault", at, pairs, resource)], table=table)])
-    return next(iter(run.run_decoded(payloads, table, _EvaluationPace(int(at), 1))), None)
-
-
-@dataclass(frozen=True, slots=True)
-class _EvaluationPace:
-    """Which seconds are evaluated: all from `whole_from` on, before it those that `every` divides.
-
-    A job of weeks has a million; what its steps went through stays in the windows all the same.
-    """
-
-    whole_from: int
-    every: int
-
-    @classmethod
-    def of(cls, found: ArtefactContents) -> "_EvaluationPace":
-        whole_from = int(_newest(found) - _WHOLE_SECONDS)
-        early = {int(sample.at) for _, sample in found.samples if sample.at < whole_from}
-        return cls(whole_from, 1 + len(early) // _MOST_EVALUATED)
-
-    def until(self, second: int) -> int | None:
-        """Return the last second that is left out from this one on, None where it is evaluated."""
-        if second >= self.whole_from or second % self.every == 0:
-            return None
-        return min(second - second % self.every + self.every, self.whole_from) - 1
-
-
-def _newest(found: ArtefactContents) -> float:
-    """Return when the last thing happened that anything tells of."""
-    times = [sample.at for _, sample in found.samples]
-    return max([*times, *(event.at for event in found.events)], default=0.0)
+    return next(iter(run.run_decoded(payloads, table, EvaluationPace(int(at), 1))), None)
 
 
 def _gravity(incident: dict[str, Any]) -> tuple[int, bool]:
@@ -225,52 +184,3 @@ def _detectors(
     if over is not None:
         ends.append(LoggedFaultsDetector(over=over))
     return DetectorSelection((*selected.detectors, *ends), selected.rules)
-
-
-def _received(found: ArtefactContents, table: SeriesTable) -> Iterator[DecodedPayload]:
-    """Yield everything in order of event time, a payload a second and kind.
-
-    Within one a sender's order: by resource, then by metric.
-    """
-    samples: dict[int, dict[tuple[TelemetryResource, str], list[Sample]]] = {}
-    events: dict[int, dict[TelemetryResource, list[Event]]] = {}
-    for resource, sample in found.samples:
-        if nanoseconds(sample.at):
-            named = samples.setdefault(int(sample.at), {})
-            named.setdefault((resource, sample.metric), []).append(sample)
-    alike: Counter[tuple[object, ...]] = Counter()
-    for event in sorted(found.events, key=lambda one: one.at):
-        pairs = event.attributes
-        kind = (
-            event.name,
-            event.resource.host,
-            *map(pairs.get, ("rank", "signature", "code", "hw.id")),
-        )
-        alike[kind] += 1
-        if nanoseconds(event.at) and alike[kind] <= _MOST_ALIKE:
-            of = events.setdefault(int(event.at), {})
-            of.setdefault(event.resource, []).append(event)
-    for second in sorted(samples.keys() | events.keys()):
-        if second in samples:
-            yield DecodedPayload(metrics=_batch(samples[second], table), table=table)
-        if second in events:
-            yield DecodedPayload(events=[one for of in events[second].values() for one in of])
-
-
-def _batch(
-    named: Mapping[tuple[TelemetryResource, str], list[Sample]], table: SeriesTable
-) -> MetricsBatch:
-    ordered: dict[TelemetryResource, list[Sample]] = {}
-    for (resource, _), listed in named.items():
-        ordered.setdefault(resource, []).extend(listed)
-    series = array("i")
-    kept: list[Sample] = []
-    for resource, listed in ordered.items():
-        for sample in listed:
-            number = table.intern(resource, sample.metric, sample.attributes)
-            if number >= 0:
-                series.append(number)
-                kept.append(sample)
-    at = np.array([sample.at for sample in kept], np.float64)
-    value = np.array([sample.value for sample in kept], np.float64)
-    return MetricsBatch(PointColumns(np.array(series, np.int32), at, value))

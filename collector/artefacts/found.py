@@ -82,6 +82,12 @@ class ArtefactContents:
         """Return whether any quoted line points at a fault by itself, or follows from one."""
         return any(quote.telling for quote in self.quotes)
 
+    @property
+    def newest(self) -> float:
+        """Return when the last thing happened that anything tells of, 0 where nothing does."""
+        times = [sample.at for _, sample in self.samples]
+        return max([*times, *(event.at for event in self.events)], default=0.0)
+
     def understood(self, name: str, how: str) -> None:
         """Note that a file says something after all, `how` where nothing was said of it before."""
         self.unread.pop(name, None)
