@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ...vocabulary.samples import Attributes, Scalar
-from .numbering import NONE, KeyNumbers
+from .numbering import NONE, KeyNumbers, distinct
 from .text_bounds import BOUNDS, TextBounds
 
 
@@ -201,13 +201,10 @@ class AttributeSets:
         if self.full:
             found[new] = self._without_room()
             return found
-        _, first, which = np.unique(keys[new], return_index=True, return_inverse=True)
-        order = np.argsort(first, kind="stable")
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
+        firsts, which = distinct(keys[new])
         start = len(self._checks)
-        found[new] = start + place[which]
-        source = new[first[order]]
+        found[new] = start + which
+        source = new[firsts]
         lengths = sizes[source]
         skipped = np.repeat(cuts[source] - np.cumsum(lengths), lengths)
         end = len(self._pool)
