@@ -54,7 +54,7 @@ class TelemetryWindows:
         self._reports = HostReports(self.known_hosts, self._attempts)
         self._usual: dict[bytes, tuple[int, int]] = {}
         self._usual_version = 0
-        self._writing = PointWriter(self._placing, self._attempts, table)
+        self._writing = self._placing.held = PointWriter(self._placing, self._attempts, table)
         self.notes = BoundNotes()
         """What was left out for its number or size; whoever asks takes them."""
         self.known_hosts.notes = self._attempts.notes = self.notes
@@ -96,7 +96,6 @@ class TelemetryWindows:
             return
         new = np.zeros(len(series), np.bool_)
         if len(self.table) > placing.count:
-            self._writing.flush()
             restarts.by_start_time(self._attempts, placing, self.table)
             before = placing.count
             new = series >= before
