@@ -104,12 +104,12 @@ class SeriesPlacer(SeriesPlacement):
         table = self._table
         self.attributes.update()
         self.kind[series] = IGNORED
-        resources, which = np.unique(table.resource_of[series], return_inverse=True)
-        owners = [self._owner(number) for number in resources.tolist()]
+        resources, which = _numbers(table.resource_of[series])
+        owners = [self._owner(number) for number in resources]
         self.host[series] = np.array([host for host, _ in owners], np.int32)[which]
         attempts = np.array([attempt for _, attempt in owners], np.int64)[which]
         self.attempt[series] = attempts
-        labelled = [by_labels(table.resources[number]) for number in resources.tolist()]
+        labelled = [by_labels(table.resources[number]) for number in resources]
         self.by_labels[series] = np.array(labelled, np.bool_)[which]
         # One block for each attempt, metric and what is measured; ranks and devices are arrays.
         for number, blocks in self._blocks(series, attempts):
@@ -462,3 +462,11 @@ class SeriesPlacer(SeriesPlacement):
             infos.take_info(attempt, row, dict([pairs[number] for number in numbers[begin:end]]))
         attempt.placements.version += 1
         attempt.version += 1
+
+
+def _numbers(values: NDArray[np.int32]) -> tuple[list[int], Ints]:
+    """Return the distinct values, ascending, and [values] which of them each is."""
+    if len(values) and np.count_nonzero(values == values[0]) == len(values):
+        return [int(values[0])], np.zeros(len(values), np.int64)
+    numbers, which = np.unique(values, return_inverse=True)
+    return numbers.tolist(), which

@@ -13,12 +13,17 @@ Numbers = NDArray[np.int32]
 NONE = -1
 _MIX = 0x9E3779B97F4A7C15  # the golden ratio in 64 bits (Fibonacci hashing)
 _WORD = (1 << 64) - 1
+_LARGE = 1 << 21
+"""Slots of 12 bytes from which on memory counts for more than time."""
 _MOST_RECENT = 2048
 """Keys that wait at most: about 200 KB."""
 
 
 class KeyNumbers:
-    """Keys to numbers >= 0; at most two thirds full."""
+    """Keys to numbers >= 0; the arrays are at most a third full, large ones two thirds.
+
+    For what is new, which is looked for up to a free slot, a fuller array takes three times as long.
+    """
 
     def __init__(self, size: int = 1024) -> None:
         self._bits = max(size - 1, 1).bit_length()
@@ -118,13 +123,18 @@ class KeyNumbers:
         mixed = keys.view(np.uint64) * np.uint64(_MIX)
         return (mixed >> np.uint64(64 - self._bits)).astype(np.int64)
 
+    def _fits(self, count: int) -> bool:
+        slots = 1 << self._bits
+        return 3 * count <= (slots if slots < _LARGE else 2 * slots)
+
     def _room(self, more: int) -> None:
         needed = self._used + more
-        if 3 * needed <= 2 * len(self._keys):
+        if self._fits(needed):
             return
         taken = self._numbers != NONE
         keys, numbers = self._keys[taken], self._numbers[taken]
-        self._bits = max(self._bits + 1, (2 * needed).bit_length())
+        while not self._fits(needed):
+            self._bits += 1
         self._keys = np.zeros(1 << self._bits, np.int64)
         self._numbers = np.full(1 << self._bits, NONE, np.int32)
         self._used = 0
