@@ -165,10 +165,10 @@ class SeriesPlacer(SeriesPlacement):
         if (
             int(ranks.min()) < 0
             or len(attempt.placements) + len(ranks) > self._attempts.bounds.ranks
-            or columns.claimed[sets].any()
-            or int(columns.group[sets].max()) >= 0
-            or self.by_labels[series].any()
-            or (hosts != hosts[0]).any()
+            or np.count_nonzero(columns.claimed[sets])
+            or np.count_nonzero(columns.group[sets] >= 0)
+            or np.count_nonzero(self.by_labels[series])
+            or np.count_nonzero(hosts != hosts[0])
         ):
             return False
         rows = attempt.rows(ranks)
@@ -380,13 +380,15 @@ class SeriesPlacer(SeriesPlacement):
         rows: Ints,
         block: _SeriesBlock,
     ) -> None:
-        sources, numbers = self.attributes.source[block.sets], block.series.astype(np.int32)
+        mine = block.series
+        sources, numbers = self.attributes.source[block.sets], mine.astype(np.int32)
         may, stopped = target.claim(plane, rows, sources, numbers)
         self._leave(stopped, IGNORED)
-        mine = block.series[may]
+        if np.count_nonzero(may) < len(may):
+            mine, rows = mine[may], rows[may]
         self.kind[mine] = PLACED
         self.target[mine] = self._target(target, attempt)
-        self.plane[mine], self.row[mine] = plane, rows[may]
+        self.plane[mine], self.row[mine] = plane, rows
 
     def _target(self, target: StepGrid | PlaneSet, attempt: int) -> int:
         """Return the number of matrices: four for each attempt, the first four for nodes."""

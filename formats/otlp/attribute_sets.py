@@ -57,6 +57,7 @@ _PAIR_BYTES, _SET_BYTES, _MEMBER_BYTES = 320, 16, 4
 _WORD = (1 << 64) - 1
 _ODD = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
 """Multipliers of the two sums that a set is recognised by: 127 bits together."""
+_MIXED_AT_ONCE = 1024
 
 
 class AttributeSets:
@@ -117,8 +118,10 @@ class AttributeSets:
         number = len(self.pairs)
         self.pairs.append((name, value))
         self.text_bytes += len(name) + (len(value) if isinstance(value, str) else 0)
-        for mixed, odd in zip(self._mixed, _ODD, strict=True):
-            mixed.append(_mix(number + 1, odd))
+        if number >= len(self._mixed[0]):
+            more = np.arange(number + 1, number + 1 + _MIXED_AT_ONCE, dtype=np.uint64)
+            for mixed, odd in zip(self._mixed, _ODD, strict=True):
+                mixed.frombytes(_mix(more, odd).tobytes())
         return number
 
     def number(self, attributes: Attributes) -> int:
@@ -215,12 +218,12 @@ class AttributeSets:
         return found
 
 
-def _mix(number: int, odd: int) -> int:
-    """Return 64 bits that look random (the finaliser of SplitMix64)."""
-    mixed = (number * odd) & _WORD
-    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _WORD
-    return mixed ^ (mixed >> 31)
+def _mix(numbers: NDArray[np.uint64], odd: int) -> NDArray[np.uint64]:
+    """Return 64 bits each that look random (the finaliser of SplitMix64)."""
+    mixed = numbers * np.uint64(odd)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _name(pair: tuple[str, Scalar]) -> str:
