@@ -186,16 +186,11 @@ class AttributeSets:
     def numbers_of(self, pairs: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of sets given one after the other, new ones where needed."""
         cuts = np.cumsum(sizes)
-        sums = []
-        for mixed in self._mixed:
-            total = np.zeros(len(pairs) + 1, np.uint64)
-            if len(pairs):
-                np.cumsum(np.frombuffer(mixed, np.uint64)[pairs], out=total[1:])
-            sums.append(total[cuts] - total[cuts - sizes])
+        sums = [_sums(mixed, pairs, sizes, cuts) for mixed in self._mixed]
         keys = (sums[0] & np.uint64(_WORD >> 1)).astype(np.int64)
         found = self._sets.get_many(keys).astype(np.int64)
         known = found >= 0
-        if known.any():
+        if np.count_nonzero(known):
             checks = np.frombuffer(self._checks, np.uint64)[found[known]]
             known[known] = checks == sums[1][known]
         new = np.flatnonzero(~known)
@@ -209,13 +204,29 @@ class AttributeSets:
         found[new] = start + which
         source = new[firsts]
         lengths = sizes[source]
-        skipped = np.repeat(cuts[source] - np.cumsum(lengths), lengths)
+        if len(source) < len(sizes):
+            skipped = np.repeat(cuts[source] - np.cumsum(lengths), lengths)
+            pairs = pairs[skipped + np.arange(len(skipped))]
         end = len(self._pool)
-        self._pool.extend(pairs[skipped + np.arange(len(skipped))])
+        self._pool.extend(pairs)
         self._ends.extend(end + np.cumsum(lengths))
         self._checks.frombytes(sums[1][source].tobytes())
         self._sets.put_many(keys[source], np.arange(start, start + len(source), dtype=np.int32))
         return found
+
+
+def _sums(
+    mixed: "array[int]", pairs: NDArray[np.int32], sizes: NDArray[np.int64], cuts: NDArray[np.int64]
+) -> NDArray[np.uint64]:
+    """Return [sets] the sum of what the pairs of each are mixed to; `cuts`: where each ends."""
+    size = int(sizes[0]) if len(sizes) else 0
+    if size and np.count_nonzero(sizes == size) == len(sizes):
+        sums: NDArray[np.uint64] = np.frombuffer(mixed, np.uint64)[pairs.reshape(-1, size)].sum(1)
+        return sums
+    total = np.zeros(len(pairs) + 1, np.uint64)
+    if len(pairs):
+        np.cumsum(np.frombuffer(mixed, np.uint64)[pairs], out=total[1:])
+    return total[cuts] - total[cuts - sizes]
 
 
 def _mix(numbers: NDArray[np.uint64], odd: int) -> NDArray[np.uint64]:

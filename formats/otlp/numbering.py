@@ -12,6 +12,7 @@ Numbers = NDArray[np.int32]
 
 NONE = -1
 _MIX = 0x9E3779B97F4A7C15  # the golden ratio in 64 bits (Fibonacci hashing)
+_MIXER = np.uint64(_MIX)
 _WORD = (1 << 64) - 1
 _LARGE = 1 << 21
 """Slots of 12 bytes from which on memory counts for more than time."""
@@ -62,9 +63,13 @@ class KeyNumbers:
     def get_many(self, keys: Keys) -> Numbers:
         """Return the numbers of keys, -1 where one has none."""
         found = self._settled(keys)
-        if self._recent and len(missing := (found == NONE).nonzero()[0]):
+        if self._recent:
             recent = self._recent.get
-            found[missing] = [recent(key, NONE) for key in keys[missing].tolist()]
+            missing = (found == NONE).nonzero()[0]
+            if len(missing) == len(keys):
+                return np.array([recent(key, NONE) for key in keys.tolist()], np.int32)
+            if len(missing):
+                found[missing] = [recent(key, NONE) for key in keys[missing].tolist()]
         return found
 
     def put_many(self, keys: Keys, numbers: Numbers) -> None:
@@ -120,8 +125,8 @@ class KeyNumbers:
             slots[waiting] = (slots[waiting] + 1) & mask
 
     def _slots(self, keys: Keys) -> NDArray[np.int64]:
-        mixed = keys.view(np.uint64) * np.uint64(_MIX)
-        return (mixed >> np.uint64(64 - self._bits)).astype(np.int64)
+        mixed = keys.view(np.uint64) * _MIXER
+        return (mixed >> (64 - self._bits)).view(np.int64)
 
     def _fits(self, count: int) -> bool:
         slots = 1 << self._bits

@@ -195,30 +195,49 @@ class SeriesTable:
         self._release_now()
         keys = (resources << (_METRIC_BITS + _SET_BITS)) | (metrics << _SET_BITS) | attributes
         ids = self._ids.get_many(keys)
-        # What is below 0 is so behind any shift.
-        bad = ((attributes >> _SET_BITS) | (metrics >> _METRIC_BITS)) != 0
-        bad |= resources >> _RESOURCE_BITS > 0
-        ids[bad] = FULL
-        missing = ((ids < 0) & ~bad).nonzero()[0]
+        bad = attributes < 0
+        if self._crowded:
+            bad |= (attributes >> _SET_BITS > 0) | (metrics >> _METRIC_BITS > 0)
+            bad |= resources >> _RESOURCE_BITS > 0
+        some = np.count_nonzero(bad)
+        if some:
+            ids[bad] = FULL
+        missing = ((ids < 0) & ~bad if some else ids < 0).nonzero()[0]
         if len(missing):
             firsts, which = distinct(keys[missing])
-            source = missing[firsts]
-            fresh = self._fresh(len(source))
-            if len(fresh) < len(source):
-                self.refused += len(source) - len(fresh)
-                source = source[: len(fresh)]
-                given = np.full(len(firsts), FULL, np.int32)
-                given[: len(fresh)] = fresh
-                ids[missing] = given[which]
-            else:
-                ids[missing] = fresh[which]
-            self.resource_of[fresh] = resources[source]
-            self.metric_of[fresh] = metrics[source]
-            self.attributes_of[fresh] = attributes[source]
-            self._ids.put_many(keys[source], fresh)
-            self._count = max(self._count, int(fresh.max(initial=-1)) + 1)
-        ids[attributes < 0] = SKIP
+            fresh = self._added(keys, resources, metrics, attributes, missing[firsts])
+            if len(fresh) < len(firsts):
+                self.refused += len(firsts) - len(fresh)
+                fresh = np.append(fresh, np.full(len(firsts) - len(fresh), FULL, np.int32))
+            ids[missing] = fresh[which]
+        if some:
+            ids[attributes < 0] = SKIP
         return ids
+
+    def _added(
+        self,
+        keys: NDArray[np.int64],
+        resources: NDArray[np.int64],
+        metrics: NDArray[np.int64],
+        attributes: NDArray[np.int64],
+        which: NDArray[np.int64],
+    ) -> Ids:
+        """Register those of [points] that are new; return their ids, fewer where it is full."""
+        fresh = self._fresh(len(which))
+        which = which[: len(fresh)]
+        self.resource_of[fresh] = resources[which]
+        self.metric_of[fresh] = metrics[which]
+        self.attributes_of[fresh] = attributes[which]
+        self._ids.put_many(keys[which], fresh)
+        if len(fresh):
+            self._count = max(self._count, int(fresh[-1]) + 1)
+        return fresh
+
+    @property
+    def _crowded(self) -> bool:
+        """Tell whether there may be numbers that no key has the bits for."""
+        sets, metrics, resources = len(self.attributes), len(self.metrics), len(self.resources)
+        return bool(sets >> _SET_BITS or metrics >> _METRIC_BITS or resources >> _RESOURCE_BITS)
 
     def release(self, series: Ids) -> None:
         """Forget series that nobody reports any more; callable from another thread."""
