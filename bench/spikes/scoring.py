@@ -67,8 +67,10 @@ def _kind(text: str) -> str:
 def _names(text: str, shape: SpikeShape) -> bool:
     """Tell whether a text names the rank, one of the steps and the samples of the spoiled shard."""
     steps = "|".join(str(shape.at + one) for one in range(shape.lasts))
+    share = shape.share_of(shape.suspect)
+    ranks = "|".join(str(rank) for rank in range(shape.ranks) if shape.share_of(rank) == share)
     return bool(
         re.search(rf"step ({steps})\b", text)
-        and re.search(rf"rank {shape.suspect}\b", text)
+        and re.search(rf"rank ({ranks})\b", text)
         and "shard-" in text
     )

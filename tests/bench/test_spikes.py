@@ -40,7 +40,7 @@ def test_the_text_is_the_same_for_the_same_seed_and_has_frequent_tokens():
 def test_a_seed_draws_a_shape_within_what_its_fault_allows(fault):
     drawn = [shapes.drawn(fault, seed) for seed in range(64)]
     assert drawn == [shapes.drawn(fault, seed) for seed in range(64)]
-    assert set(shapes.RANKS) == {shape.ranks for shape in drawn}
+    assert set(shapes.REPLICAS.ranks) == {shape.ranks for shape in drawn}
     assert all(shape.suspect < shape.ranks for shape in drawn)
     assert set(fault.variants) == {shape.variant for shape in drawn}
     low, high = fault.factor
