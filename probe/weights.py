@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MOST_GROUPS = 128
+FEW = 4096
+"""First elements of a tensor, of gradients and of an optimizer's averages: enough to compare."""
 PLACED = "placed:"
 """Before the name of ranks that have tensors alike and may read the same data."""
 _DEEPEST = 3
@@ -40,8 +42,11 @@ def take(torch: Any, replica: Any) -> tuple[WeightSums, str]:
     return sums, _named_ranks(ranks)
 
 
-def summed(torch: Any, named: Iterable[tuple[str, Any]]) -> WeightSums:
-    """Return the sums of parameters; nothing where one is on a device or of an unknown kind."""
+def summed(torch: Any, named: Iterable[tuple[str, Any]], most: int | None = None) -> WeightSums:
+    """Return the sums of parameters; nothing where one is on a device or of an unknown kind.
+
+    most: elements of each that are summed, the first ones.
+    """
     sums: list[tuple[str, int]] = []
     with torch.no_grad():
         for name, parameter in named:
@@ -51,7 +56,7 @@ def summed(torch: Any, named: Iterable[tuple[str, Any]]) -> WeightSums:
                 return ()
             if data.device.type != "cpu" or not data.is_contiguous():
                 return ()
-            sums.append((name, int(data.view(-1).view(getattr(torch, kind)).sum())))
+            sums.append((name, int(data.view(-1)[:most].view(getattr(torch, kind)).sum())))
     return sums
 
 
@@ -91,7 +96,7 @@ def _named_ranks(ranks: Sequence[int]) -> str:
 def moments(torch: Any, state: Mapping[Any, Any]) -> float:
     """Return the norm of what an optimizer keeps of its parameters, element by element.
 
-    Of this rank's parts; NaN where it keeps nothing, or keeps it on a device.
+    Of the first elements of this rank's parts; NaN where it keeps nothing, or keeps it on a device.
     """
     total = 0.0
     for parameter, kept in state.items():
@@ -102,7 +107,8 @@ def moments(torch: Any, state: Mapping[Any, Any]) -> float:
             if local.device.type != "cpu":
                 return math.nan
             with torch.no_grad():
-                total += float(torch.linalg.vector_norm(local, dtype=torch.float64)) ** 2
+                few = local.reshape(-1)[:FEW] if local.is_contiguous() else local[:1]
+                total += float(torch.linalg.vector_norm(few, dtype=torch.float64)) ** 2
     return math.sqrt(total) if total else math.nan
 
 

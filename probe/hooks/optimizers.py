@@ -175,7 +175,9 @@ def _add_weights(context: HookContext, optimizer: Any, found: StepState) -> None
             found.weights = weights.summed(torch, named)
             found.began_with = context.first_weights
             found.gradients = weights.whole(
-                weights.summed(torch, ((n, p.grad) for n, p in named if p.grad is not None))
+                weights.summed(
+                    torch, ((n, p.grad) for n, p in named if p.grad is not None), weights.FEW
+                )
             )
 
 

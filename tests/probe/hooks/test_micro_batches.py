@@ -34,6 +34,21 @@ def steps(listener, model, *, forget):
     return [one.attributes for one in listener.events("training.batch", reason="landmark")]
 
 
+def test_several_passes_of_one_batch_are_no_micro_batches(listener, model):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    watch = probe.attach(model=model, optimizer=optimizer, environ=listener.environ)
+    for batch in torch.utils.data.DataLoader(torch.randn(8, 4), batch_size=2):
+        for _ in range(2):
+            optimizer.zero_grad()
+            model(batch).square().mean().backward()
+        optimizer.step()
+    watch.detach()
+    listener.wait()
+    said = listener.events("training.batch", reason="landmark")
+    assert said
+    assert not any("passes" in one.attributes for one in said)
+
+
 def sums(said, name):
     return torch.tensor([[float(one) for one in each[name].split()] for each in said])
 
