@@ -67,7 +67,7 @@ def of_shards(torch: Any, named: Iterable[tuple[str, Any]]) -> tuple[WeightSums,
     replicated. Of several such sets of ranks the one with most parameters. Nothing of plain tensors
     and of a model that is on a device.
     """
-    kind = getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None)
+    kind: Any = getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None)
     sets: dict[tuple[int, ...], list[tuple[str, Any]]] = {}
     for name, parameter in named if kind is not None else ():
         if isinstance(parameter, kind):
@@ -103,7 +103,7 @@ def moments(torch: Any, state: Mapping[Any, Any]) -> float:
         for one in kept.values() if isinstance(kept, dict) else ():
             if not isinstance(one, torch.Tensor) or one.shape != parameter.shape or one.ndim == 0:
                 continue
-            local = getattr(one, "_local_tensor", one)
+            local: Any = getattr(one, "_local_tensor", one)
             if local.device.type != "cpu":
                 return math.nan
             with torch.no_grad():

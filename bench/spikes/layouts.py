@@ -141,7 +141,8 @@ class PipelineHalf(nn.Module):
             self.norm, self.head = whole.norm, whole.head
         else:
             self.tokens, self.places = whole.tokens, whole.places
-        self.register_buffer("mask", whole.mask, persistent=False)
+        mask: Any = whole.mask
+        self.register_buffer("mask", mask, persistent=False)
 
     def forward(self, x: torch.Tensor) -> Any:
         mask: Any = self.mask
@@ -173,8 +174,9 @@ class PipelinedModel(TrainedModel):
             self.schedule.step(samples[:, :-1])
         if self.copies is not None:
             for each in self.model.parameters():
-                dist.all_reduce(each.grad, group=self.copies)
-                each.grad /= dist.get_world_size(self.copies)
+                grad: Any = each.grad
+                dist.all_reduce(grad, group=self.copies)
+                grad /= dist.get_world_size(self.copies)
 
 
 def _token_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
