@@ -206,7 +206,10 @@ def _same_share(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> 
     """
     held: dict[tuple[int, str], dict[int, StepBatch]] = {}
     for one in said:
-        whose = text(one.event, "replicas") or text(one.event, "weights_first")
+        whose = text(one.event, "replicas")
+        if not whose and (began := text(one.event, "weights_first")):
+            # Parts of one model that were seeded alike have other weights from the first update on.
+            whose = f"{began} {one.event.attributes.get('weights')}"
         if whose.startswith(_PLACED):  # parts of one model read the same data rightly
             continue
         if whose and text(one.event, "hash"):

@@ -384,6 +384,18 @@ def test_stages_of_a_pipeline_that_were_seeded_alike_are_no_replicas(found):
     assert {} == found(begun(0), begun(1, "c"), placed=placed)
 
 
+@pytest.mark.parametrize(("second", "said_of"), [("b", {"job.data_repeated"}), ("c", set())])
+def test_ranks_of_one_beginning_read_a_share_twice_while_their_weights_are_the_same(
+    found, second, said_of
+):
+    events = [
+        replace(event, attributes={**event.attributes, "hash": f"0f{step}"})
+        for step in (16, 32, 48, 56)
+        for event in (begun(0, step=step), begun(1, second, step=step))
+    ]
+    assert said_of == set(found(*events))
+
+
 def updated(rank, step, weights, gradients="5c"):
     text = f"head=aa blocks.1={weights}"
     return said(step, rank=rank, reason="landmark", weights=text, gradients=gradients)
