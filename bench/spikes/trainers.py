@@ -34,11 +34,11 @@ def transformers(
 
     from rankscope.probe.huggingface import RankscopeCallback  # noqa: PLC0415
 
-    class Ordered(Trainer):  # type: ignore[misc]
+    class Ordered(Trainer):
         def _get_train_sampler(self, *_given: Any) -> Any:
             return SequentialSampler(text)
 
-    class Paused(TrainerCallback):  # type: ignore[misc]
+    class Paused(TrainerCallback):
         def on_step_begin(self, *_given: Any, **_known: Any) -> None:
             time.sleep(pause)
 
@@ -66,7 +66,7 @@ def lightning(
 
     from rankscope.probe.lightning import RankscopeCallback  # noqa: PLC0415
 
-    class Trained(LightningModule):  # type: ignore[misc]
+    class Trained(LightningModule):
         def __init__(self) -> None:
             super().__init__()
             self.gpt = model
