@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from . import layers
-from .context import HookContext
+from .context import HookContext, reference
 
 _NEAR_INPUT = 8
 """Parameters looked at for a small one: the first ones are nearest to the input."""
@@ -20,7 +20,7 @@ _SMALL = 65_536
 
 
 def check_norm(context: HookContext, optimizer: Any) -> None:
-    """Compute the norm of all gradients of an optimizer."""
+    """Compute the norm of all gradients of an optimizer; none where this rank has a part of one."""
     # A fused optimizer unscales inside its own update: its gradients are still multiplied.
     if getattr(optimizer, "grad_scale", None) is not None:
         return
@@ -30,9 +30,14 @@ def check_norm(context: HookContext, optimizer: Any) -> None:
         grad
         for group in optimizer.param_groups
         for grad in (parameter.grad for parameter in group["params"])
-        if type(grad) is torch.Tensor and grad.layout is torch.strided
+        if grad is not None
     ]
-    if grads and all(grad.device == grads[0].device for grad in grads):
+    if grads and all(
+        type(grad) is torch.Tensor
+        and grad.layout is torch.strided
+        and grad.device == grads[0].device
+        for grad in grads
+    ):
         reader = context.reader(grads[0])
         if reader is not None:
             reader.mark("checking")
@@ -90,6 +95,8 @@ def watch_local(context: HookContext, optimizer: Any) -> None:
             return
         try:
             context.gradient_seen()
+            if context.sketch is not None:
+                context.sketch.add(context.torch, grad)
             if (budget.insisted or clock() >= budget.next) and budget.due():
                 _look(context, grad)
         except Exception:  # noqa: BLE001  the edge of the job
@@ -99,6 +106,7 @@ def watch_local(context: HookContext, optimizer: Any) -> None:
     hook = context.torch.utils.hooks.unserializable_hook(look)
     handle = parameter.register_hook(hook)
     context.gradient_hooked = True
+    context.sketched = reference(parameter)
     before, context.gradient_hook = context.gradient_hook, handle
     if before is not None:
         before.remove()
