@@ -6,8 +6,9 @@
 # the batch differs. Seen: only the number of updates is restored, without a warning. With half as many samples an update the epoch
 # falls from 1.5 to 0.75 and half of what was trained is trained again. With a second process of the same batch
 # size, three epochs are six updates, and six were made: it ends at once, with exit code 0, at epoch 1.5, its
-# summary says a loss of 0, and to a scheduler the job is done. So an elastic job that comes back with more ranks may end well, trained by half, and a job that comes back with fewer
-# repeats data in order, which looks like a loss that got better. With the same hardware it is exact, to the sample.
+# summary says a loss of 0, and to a scheduler the job is done. So an elastic job that comes back with more ranks may
+# end well, trained by half, and one that comes back with fewer repeats data in order, which looks like a loss that
+# got better. With the same hardware it is exact, to the sample.
 #
 # Installs them in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where pip
 # finds a build of torch for CPUs); two minutes.
