@@ -78,8 +78,8 @@ def keep_norm(
 def _held_whole(norm: Any) -> Any:
     """Return the plain tensor of a distributed one that every rank holds whole, else None.
 
-    `clip_grad_norm_` behind `fully_shard` gives one that it has reduced already (torch 2.13), but for
-    the largest element (`norm_type=inf`), of which each rank holds its own part.
+    Behind `fully_shard` `clip_grad_norm_` gives one that it has reduced already (torch 2.13), but
+    for the largest element (`norm_type=inf`), of which each rank holds its own part.
     """
     placements = getattr(norm, "placements", ())
     if not placements or not all(one.is_replicate() for one in placements):

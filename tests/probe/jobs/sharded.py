@@ -47,6 +47,6 @@ for batch in inputs:
     if "CLIPS" in os.environ:
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1e6).full_tensor()
         if rank == 0:
-            print(f"norm {norm.item()!r}", flush=True)
+            sys.stdout.write(f"norm {norm.item()!r}\n")
     optimizer.step()
 end()
