@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# accelerate 1.15.0 on torch 2.13.0, two ranks over gloo: save_state in the middle of the second epoch of shuffled data, and in
-# new processes load_state and skip_first_batches, as its guide to checkpoints has it, with the seed as before.
+# accelerate 1.15.0 on torch 2.13.0, two ranks over gloo: save_state in the middle of the second epoch of
+# shuffled data, and in new processes load_state and skip_first_batches, as its guide to checkpoints has it,
+# with the seed as before.
 #
-# Guess: the two batches that were trained are skipped, and the rest of that epoch follows, since save_state keeps the random
-# numbers and both lives have one seed. Seen: that is so in the first epoch alone. The order of an epoch is drawn by
-# a generator of the sampler's, which load_state does not set back: the new processes draw first what was the order of the
-# first epoch and skip two batches of that one. So samples of the second epoch are trained twice in it and others never,
-# the next epoch has the order that the second one had, and so on, each one late, with no warning; loss and learning rate
-# go on as if all were well. use_seedable_sampler=True, which is off by default, with set_epoch gives the samples
-# that were left.
+# Guess: the two batches that were trained are skipped, and the rest of that epoch follows, since save_state
+# keeps the random numbers and both lives have one seed. Seen: that is so in the first epoch alone. The order
+# of an epoch is drawn by a generator of the sampler's, which load_state does not set back: the new processes
+# draw first what was the order of the first epoch and skip two batches of that one. So samples of the second
+# epoch are trained twice in it and others never, the next epoch has the order that the second one had, and so
+# on, each one late, with no warning; loss and learning rate go on as if all were well.
+# use_seedable_sampler=True, which is off by default, with set_epoch gives the samples that were left.
 #
-# Installs both in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where pip
-# finds a build of torch for CPUs); two minutes.
+# Installs both in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where pip finds a
+# build of torch for CPUs); two minutes.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

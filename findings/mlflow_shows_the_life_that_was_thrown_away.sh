@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# mlflow-skinny 3.17.2 with its store in SQLite: what a run's metric is after it went back to an earlier checkpoint, and
-# after values that are not finite.
+# mlflow-skinny 3.17.2 with its store in SQLite: what a run's metric is after it went back to an earlier
+# checkpoint, and after values that are not finite.
 #
 # Guess: the value of a metric is the one that was logged last. Seen: it is the one of the largest step. A run
-# that had a loss of 130 at step 30 and goes on from step 10 in the same run shows 130 until step 30 is passed again,
-# in the list of runs, to search_runs and to whatever asks for the latest value, while each new loss is good; only the history has it. Of one
-# step and one millisecond it is the largest value, not the last, so that 3.0, 2.5 of two ranks is 3.0; NaN does not
-# displace it, though a NaN of a later step is shown. Infinity is stored as 1.797e308, with its sign: a filter on it finds
-# a number, and an average over runs is one that nobody computed. In the older store in files it stays infinite.
-# NaN is in no comparison but !=, and last in both orders.
+# that had a loss of 130 at step 30 and goes on from step 10 in the same run shows 130 until step 30 is passed
+# again, in the list of runs, to search_runs and to whatever asks for the latest value, while each new loss is
+# good; only the history has it. Of one step and one millisecond it is the largest value, not the last, so
+# that 3.0, 2.5 of two ranks is 3.0; NaN does not displace it, though a NaN of a later step is shown. Infinity
+# is stored as 1.797e308, with its sign: a filter on it finds a number, and an average over runs is one that
+# nobody computed. In the older store in files it stays infinite. NaN is in no comparison but !=, and last in
+# both orders.
 #
 # Installs the packages in a temporary folder (PYTHON: which interpreter, python3 by default); a minute.
 set -euo pipefail

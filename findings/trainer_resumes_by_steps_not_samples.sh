@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# transformers 5.24.0 with accelerate 1.15.0 on torch 2.13.0: a Trainer that is to train three epochs of 32 samples, and
-# is started again from the checkpoint in the middle of the second one, with as much hardware as before, with half, and with twice.
+# transformers 5.24.0 with accelerate 1.15.0 on torch 2.13.0: a Trainer that is to train three epochs of 32
+# samples, and is started again from the checkpoint in the middle of the second one, with as much hardware as
+# before, with half, and with twice.
 #
-# Guess: it goes on with the samples that are left, since samples are what an epoch is made of; or it refuses, as
-# the batch differs. Seen: only the number of updates is restored, without a warning. With half as many samples an update the epoch
-# falls from 1.5 to 0.75 and half of what was trained is trained again. With a second process of the same batch
-# size, three epochs are six updates, and six were made: it ends at once, with exit code 0, at epoch 1.5, its
-# summary says a loss of 0, and to a scheduler the job is done. So an elastic job that comes back with more ranks may
-# end well, trained by half, and one that comes back with fewer repeats data in order, which looks like a loss that
-# got better. With the same hardware it is exact, to the sample.
+# Guess: it goes on with the samples that are left, since samples are what an epoch is made of; or it refuses,
+# as the batch differs. Seen: only the number of updates is restored, without a warning. With half as many
+# samples an update the epoch falls from 1.5 to 0.75 and half of what was trained is trained again. With a
+# second process of the same batch size, three epochs are six updates, and six were made: it ends at once,
+# with exit code 0, at epoch 1.5, its summary says a loss of 0, and to a scheduler the job is done. So an
+# elastic job that comes back with more ranks may end well, trained by half, and one that comes back with
+# fewer repeats data in order, which looks like a loss that got better. With the same hardware it is exact, to
+# the sample.
 #
-# Installs them in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where pip
-# finds a build of torch for CPUs); two minutes.
+# Installs them in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where pip finds a
+# build of torch for CPUs); two minutes.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

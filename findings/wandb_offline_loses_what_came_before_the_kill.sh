@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# wandb 0.31.0, offline, as on nodes without a way out: what of a run is in its file once the training process was ended.
+# wandb 0.31.0, offline, as on nodes without a way out: what of a run is in its file once the training process
+# was ended.
 #
-# Guess: wandb-core is a process of its own, gets each value as it is logged and outlives a training process that
-# is killed, so that all but perhaps the last value are in the file. Seen: it writes to the file every 15 s, or where 32 KiB are
-# full, and ends without writing when its client is gone. A run of ten seconds that is killed leaves 7 bytes,
-# the head of the file, and no value at all; a longer one lacks up to 15 s, which are those before the death.
-# SIGTERM, as from a scheduler at the time limit, and os._exit lose the same; an exception that ends Python loses
-# nothing. So the steps in which the loss went up are missing in just those runs of which one wants to see
-# them, and a file that ends early does not say when the run did.
+# Guess: wandb-core is a process of its own, gets each value as it is logged and outlives a training process
+# that is killed, so that all but perhaps the last value are in the file. Seen: it writes to the file every 15
+# s, or where 32 KiB are full, and ends without writing when its client is gone. A run of ten seconds that is
+# killed leaves 7 bytes, the head of the file, and no value at all; a longer one lacks up to 15 s, which are
+# those before the death. SIGTERM, as from a scheduler at the time limit, and os._exit lose the same; an
+# exception that ends Python loses nothing. So the steps in which the loss went up are missing in just those
+# runs of which one wants to see them, and a file that ends early does not say when the run did.
 #
 # Installs the package in a temporary folder (PYTHON: which interpreter, python3 by default); a minute or two.
 set -euo pipefail
