@@ -2,9 +2,9 @@
 
 Replaces `torch.nn.utils.clip_grad_norm_` where it is looked up: its result is the norm before
 clipping, at every step and at no cost, which no hook of torch provides. So is what loops give to
-`clip_grads_with_norm_` that reduce norms themselves. The norm of sharded gradients is a distributed
-tensor, of which this rank has its shard's alone: it is kept when the loop asks for the whole of it
-(`DTensor.full_tensor`), as it has to in order to log it.
+`clip_grads_with_norm_` that reduce norms themselves. Where the norm of sharded gradients is a
+distributed tensor of which this rank has its shard's alone, it is kept when the loop asks for the
+whole of it (`DTensor.full_tensor`), as it has to in order to log it.
 """
 
 from collections.abc import Callable
@@ -56,7 +56,8 @@ def install(context: HookContext) -> None:
 
 def _keep(context: HookContext, norm: Any) -> None:
     gradients.keep_norm(context, norm)
-    context.sharded_norm = reference(norm if type(norm) is not context.torch.Tensor else None)
+    whole = type(norm) is context.torch.Tensor or gradients.held_whole(norm) is not None
+    context.sharded_norm = reference(None if whole else norm)
     context.clipped = True
 
 

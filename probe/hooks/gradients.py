@@ -63,7 +63,9 @@ def keep_norm(
     if not isinstance(norm, context.torch.Tensor):
         return
     if type(norm) is not context.torch.Tensor:
-        return  # a distributed tensor: reading it would start a collective
+        norm, scope = held_whole(norm), "global"
+        if norm is None:
+            return  # this rank has a part of it: reading the whole would start a collective
     if scope is None:
         scope = "global" if context.replicated else "" if context.distributed() else "local"
     if norm.device.type == "cpu":
@@ -76,6 +78,18 @@ def keep_norm(
             context.open.set("training.nonfinite", float(count), of=of)
     elif (reader := context.reader(norm)) is not None:
         reader.keep("training.grad_norm", norm, scope=scope)
+
+
+def held_whole(norm: Any) -> Any:
+    """Return the plain tensor of a distributed one that every rank holds whole, else None.
+
+    Behind `fully_shard` `clip_grad_norm_` gives one that it has reduced already (torch 2.13), but
+    for the largest element (`norm_type=inf`), of which each rank holds its own part.
+    """
+    placements = getattr(norm, "placements", ())
+    if not placements or not all(one.is_replicate() for one in placements):
+        return None
+    return norm.detach().to_local()
 
 
 def watch_local(context: HookContext, optimizer: Any) -> None:

@@ -107,6 +107,17 @@ def test_copies_of_a_shard_have_a_norm_and_digests_that_tell_whether_they_agree(
     assert 1 + len(drift) == len({one["weights"] for one in said})
 
 
+def test_the_gradient_norm_of_shards_is_sent_as_clipping_returns_it_the_same_on_all_ranks(
+    job, listener
+):
+    """What `fully_shard` returns is a distributed tensor that has been reduced already."""
+    printed = job.run("sharded.py", "--probe", ranks=2, CLIPS="1")
+    norms = [float(norm) for norm in re.findall(r"norm (\S+)", printed)]
+    assert 12 == len(norms)
+    for rank in (0, 1):
+        assert norms == listener.values("training.grad_norm", rank=rank)
+
+
 def _groups_are_named_alike_and_counted(listener) -> None:
     info = listener.samples("collective.group.info")
     assert [("world", "0-1", 2)] == [
