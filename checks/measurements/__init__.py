@@ -8,15 +8,34 @@ In: an order. Out: measured rows. Imports: vocabulary; what stands beside, one f
 
 from collections.abc import Callable, Mapping, Sequence
 
-from . import buses, clocks, collectives, copies, cores, disks, matrices, names, stacks
+from . import (
+    buses,
+    clocks,
+    collectives,
+    copies,
+    cores,
+    devices,
+    disks,
+    matrices,
+    names,
+    ports,
+    stacks,
+)  # fmt: skip
 from .rows import CheckOrder, MeasuredRow
 
 MEASUREMENTS: Mapping[str, Callable[[CheckOrder], Sequence[MeasuredRow]]] = {
     "clock": clocks.kernel_clock,
     "bus": buses.present,
+    "device_lanes": devices.lanes,
+    "device_power": devices.power,
+    "device_heat": devices.heat,
+    "device_others": devices.others,
+    "ports": ports.down,
+    "port_errors": ports.errors,
     "stack_saving": stacks.saving,
     "stack_gathering": stacks.gathering,
     "stack_loading": stacks.loading,
+    "stack_collecting": stacks.collecting,
     "dns": names.resolution,
     "rendezvous": names.connection,
     "cpu": cores.hashing,
