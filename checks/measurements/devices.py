@@ -4,6 +4,7 @@ Asked by `nvidia-smi`, which disturbs nobody, and of the bus by its own register
 brake holds the clocks is asked several times: it comes and goes with the load.
 """
 
+import contextlib
 import re
 import shutil
 import statistics
@@ -23,6 +24,11 @@ _BRAKE = 0x80
 slowdown; the power brake of the board."""
 _NONE = "there is no nvidia-smi here"
 
+_BOUND = Path("proc/driver/nvidia/gpus")
+_QUERY = ("--query-gpu=temperature.gpu", "--format=csv,noheader")
+_POLL_SECONDS = 0.05
+
+Command = Sequence[str]
 Ask = Callable[[Sequence[str]], str]
 """Returns what nvidia-smi writes for these arguments; raises OSError, SubprocessError."""
 
@@ -50,6 +56,46 @@ def power(order: CheckOrder, *, ask: Ask | None = None) -> list[MeasuredRow]:
         else:
             found.append(MeasuredRow(identity, (watts,), f"{model}, limit"))
     return found
+
+
+def answers(
+    order: CheckOrder, *, command: Command = (), root: Path = Path("/")
+) -> list[MeasuredRow]:
+    """Return of each device how long its driver takes to answer for it; all are asked at once."""
+    program = shutil.which("nvidia-smi")
+    asked = command or ((program,) if program else ())
+    addresses = [path.name for path in _inside(root / _BOUND)]
+    if not asked or not addresses:
+        return [MeasuredRow("", missing=_NONE if addresses else "no driver holds a device here")]
+    begun, end = time.monotonic(), time.monotonic() + order.seconds
+    waiting = {address: _asking([*asked, "-i", address, *_QUERY]) for address in addresses}
+    found: list[MeasuredRow] = []
+    while waiting:
+        late = time.monotonic() >= end
+        for address, process in list(waiting.items()):
+            if process.poll() is None and not late:
+                continue
+            del waiting[address]
+            found.append(_answer(_named(root, address), process, time.monotonic() - begun))
+        time.sleep(_POLL_SECONDS)
+    return sorted(found, key=lambda row: row.device)
+
+
+def _asking(command: Sequence[str]) -> "subprocess.Popen[bytes]":
+    nothing = subprocess.DEVNULL
+    return subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)
+
+
+def _answer(device: str, process: "subprocess.Popen[bytes]", seconds: float) -> MeasuredRow:
+    if process.poll() is None:
+        # One that hangs in the kernel is not waited for: it ends with the check's process group.
+        process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_POLL_SECONDS)
+        return MeasuredRow(device, failed=f"its driver has not answered within {seconds:.0f} s")
+    if process.returncode:
+        return MeasuredRow(device, failed=f"its driver answers with error {process.returncode}")
+    return MeasuredRow(device, (seconds,))
 
 
 def others(
@@ -181,7 +227,7 @@ def _width(path: Path) -> int:
 
 def _named(root: Path, address: str) -> str:
     """Return a device's id as telemetry has it, its address on the bus where no driver holds it."""
-    text = _text(root / "proc/driver/nvidia/gpus" / address / "information")
+    text = _text(root / _BOUND / address / "information")
     found = re.search(r"GPU UUID:\s*(GPU-[0-9a-fA-F-]{36})", text)
     return found[1] if found else address
 

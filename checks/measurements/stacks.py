@@ -1,9 +1,10 @@
 """Where the ranks of this node spend their time: their main threads' stacks, a few times a second.
 
 Each check counts the samples whose innermost calls are of one kind: saving, gathering, loading,
-collecting garbage. Of saving it is a rank's own share; of gathering and loading what it has beyond
-the median of its neighbours, for all of them wait for data and for one another now and then. Of
-collecting it is the share of all ranks together: each of them pauses seldom, and all wait for it.
+fetching batches, collecting garbage. Of saving and fetching it is a rank's own share: a loader that
+keeps up is not waited for. Of gathering and loading it is what it has beyond the median of its
+neighbours, for all of them join results and prepare data now and then. Of collecting it is the
+share of all ranks together: each of them pauses seldom, and all wait for it.
 A share of few samples is known badly: where two standard errors reach over the check's limit
 nothing is said.
 """
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ...vocabulary.checks import runnable
@@ -36,6 +38,10 @@ GATHERING = re.compile(
 )
 LOADING = re.compile(
     r"dataload|dataset|sampler|fetch|collate|tokeniz|preprocess|transform|decode|augment",
+    re.IGNORECASE,
+)
+FETCHING = re.compile(
+    r"_next_data|_get_data|_next_index|__next__ dataloader|next_batch|get_batch|prefetch",
     re.IGNORECASE,
 )
 COLLECTING = re.compile(r"^_?(?:PyGC_|gc_collect|collect_with_callback|collect_main)")
@@ -60,6 +66,11 @@ def gathering(order: CheckOrder) -> list[MeasuredRow]:
 def loading(order: CheckOrder) -> list[MeasuredRow]:
     """Return of each rank the share in which it prepares data, beyond that of its neighbours."""
     return measured(order, LOADING, beyond=True)
+
+
+def fetching(order: CheckOrder) -> list[MeasuredRow]:
+    """Return of each rank the share in which it waits for its loader, whatever others do."""
+    return measured(order, FETCHING, beyond=False)
 
 
 def collecting(
@@ -112,16 +123,18 @@ def _watched(
         return {}, _MISSING
     seen: dict[int, list[float]] = {rank: [] for rank, _ in order.ranks}
     end, why = now() + order.seconds, ""
-    while now() < end:
-        for rank, pid in order.ranks:
-            try:
-                calls = main_thread(dump(pid))
-            except (OSError, subprocess.SubprocessError) as error:
-                why = f"py-spy: {error}"[:200]
-                continue
-            if calls:
-                seen[rank].append(float(any(kind.search(call) for call in calls[:INNERMOST])))
-        time.sleep(_PAUSE_SECONDS)
+    with ThreadPoolExecutor(len(order.ranks)) as looking:
+        while now() < end:
+            looks = {rank: looking.submit(dump, pid) for rank, pid in order.ranks}
+            for rank, look in looks.items():
+                try:
+                    calls = main_thread(look.result())
+                except (OSError, subprocess.SubprocessError) as error:
+                    why = f"py-spy: {error}"[:200]
+                    continue
+                if calls:
+                    seen[rank].append(float(any(kind.search(call) for call in calls[:INNERMOST])))
+            time.sleep(_PAUSE_SECONDS)
     return seen, why
 
 

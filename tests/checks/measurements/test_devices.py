@@ -9,6 +9,7 @@ from rankscope.checks.measurements import devices
 from rankscope.checks.measurements.rows import CheckOrder
 
 ORDER = CheckOrder("device_heat", seconds=0.0)
+ORDER_OF_TEN = CheckOrder("device_answers", seconds=10.0)
 A, B = "GPU-00000000-0000-0000-0000-00000000000a", "GPU-00000000-0000-0000-0000-00000000000b"
 
 
@@ -145,3 +146,42 @@ def test_a_device_is_called_as_telemetry_calls_it(slot, tmp_path):
 def test_a_node_without_accelerators_is_not_measured(tmp_path):
     (row,) = devices.lanes(ORDER, root=tmp_path)
     assert row.missing
+
+
+SHELL = ("/bin/sh", "-c")
+
+
+@pytest.fixture
+def bound(tmp_path):
+    """Return a function that has the driver hold devices of these ids."""
+
+    def hold(*identities):
+        for number, identity in enumerate(identities):
+            folder = tmp_path / f"proc/driver/nvidia/gpus/0000:0{number}:00.0"
+            folder.mkdir(parents=True)
+            (folder / "information").write_text(f"GPU UUID: \t {identity}\n")
+
+    return hold
+
+
+def test_a_device_whose_driver_hangs_is_told_from_its_neighbour(bound, tmp_path):
+    bound(A, B)
+    hangs = (*SHELL, 'case "$*" in *0000:00:00.0*) exec sleep 60;; esac', "nvidia-smi")
+    slow, quick = devices.answers(
+        CheckOrder("device_answers", seconds=1.0), command=hangs, root=tmp_path
+    )
+    assert A == slow.device
+    assert "its driver has not answered within" in slow.failed
+    assert (B, "") == (quick.device, quick.failed)
+    assert len(quick.samples) == 1
+
+
+def test_a_device_for_which_the_driver_answers_with_an_error_has_failed(bound, tmp_path):
+    bound(A)
+    (row,) = devices.answers(ORDER_OF_TEN, command=(*SHELL, "exit 15", "x"), root=tmp_path)
+    assert "its driver answers with error 15" == row.failed
+
+
+def test_a_node_whose_driver_holds_nothing_is_not_asked(tmp_path):
+    (row,) = devices.answers(ORDER_OF_TEN, command=(*SHELL, "exit 0"), root=tmp_path)
+    assert "no driver" in row.missing
