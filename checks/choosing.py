@@ -17,6 +17,8 @@ from ..vocabulary.information import expected_gain
 
 LEAST_BITS = 0.02
 """What gains less settles nothing."""
+ROUND_SECONDS = 15.0
+"""Until a check has begun and its result is ranked, however short it is."""
 WAITING = 1
 """Devices that an open question costs: until it is settled the job stays slow, or stands."""
 
@@ -41,7 +43,7 @@ class ChosenCheck:
     @property
     def worth(self) -> float:
         """Return the bits that a device-second gains, the seconds until it is known counted too."""
-        return self.gain / (self.cost + WAITING * self.check.seconds)
+        return self.gain / (self.cost + WAITING * (ROUND_SECONDS + self.check.seconds))
 
 
 def suspected(document: Mapping[str, Any]) -> list[SuspectedCause]:
