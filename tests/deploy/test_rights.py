@@ -169,7 +169,9 @@ def test_the_write_back_may_patch_and_create_and_nothing_else(clients: Clients, 
     assert pod(collector(documents))["automountServiceAccountToken"] is True
 
 
-def test_actions_may_taint_nodes_evict_pods_suspend_jobs_and_nothing_else(clients: Clients, tmp_path):
+def test_actions_may_taint_nodes_evict_pods_suspend_jobs_and_nothing_else(
+    clients: Clients, tmp_path
+):
     documents = with_components(clients, tmp_path, "actions")
     rules = [
         (rule["resources"], rule["verbs"])
