@@ -21,14 +21,14 @@ _ADMINISTRATIVELY_UP = 1
 
 
 @dataclass(frozen=True, slots=True)
-class PortState:
+class PortRegisters:
     """A port as its registers say: whether it is up, and errors counted since it was reset."""
 
     up: bool
     errors: int
 
 
-States = Mapping[str, PortState]
+States = Mapping[str, PortRegisters]
 
 
 def down(
@@ -82,7 +82,7 @@ def _states(root: Path) -> States:
     return dict([*_links(root / _LINKS), *_fabric(root / _DEVICES)])
 
 
-def _links(folder: Path) -> Iterator[tuple[str, PortState]]:
+def _links(folder: Path) -> Iterator[tuple[str, PortRegisters]]:
     """Yield network interfaces that are of a device and switched on."""
     for path in _inside(folder):
         if not (path / "device").exists():
@@ -92,18 +92,18 @@ def _links(folder: Path) -> Iterator[tuple[str, PortState]]:
         if _number(path / "statistics/rx_bytes"):
             yield (
                 path.name,
-                PortState(_number(path / "carrier") == 1, _counted(path / "statistics")),
+                PortRegisters(_number(path / "carrier") == 1, _counted(path / "statistics")),
             )
 
 
-def _fabric(folder: Path) -> Iterator[tuple[str, PortState]]:
+def _fabric(folder: Path) -> Iterator[tuple[str, PortRegisters]]:
     """Yield ports of RDMA devices."""
     for device in _inside(folder):
         for port in _inside(device / "ports"):
             counters = port / "counters"
             if _number(counters / "port_rcv_data"):
                 up = _text(port / "state").startswith("4")
-                yield f"{device.name}:{port.name}", PortState(up, _counted(counters))
+                yield f"{device.name}:{port.name}", PortRegisters(up, _counted(counters))
 
 
 def _counted(folder: Path) -> int:
