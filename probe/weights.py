@@ -68,8 +68,10 @@ def of_shards(torch: Any, named: Iterable[tuple[str, Any]]) -> tuple[WeightSums,
     and of a model that is on a device.
     """
     kind: Any = getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None)
+    if kind is None:
+        return (), ""
     sets: dict[tuple[int, ...], list[tuple[str, Any]]] = {}
-    for name, parameter in named if kind is not None else ():
+    for name, parameter in named:
         if isinstance(parameter, kind):
             ranks = _alike(parameter.device_mesh, parameter.placements)
             sets.setdefault(ranks, []).append((name, parameter._local_tensor))  # noqa: SLF001  no copy

@@ -16,6 +16,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
+    ParallelStyle,
     RowwiseParallel,
     parallelize_module,
 )
@@ -187,7 +188,10 @@ class TensorModel(TrainedModel):
     """Feed-forward layers split over two ranks; copies of the pair average gradients."""
 
     def __init__(self, layout: TrainingLayout, model: TinyGpt, mesh: DeviceMesh) -> None:
-        plan = {"forward_layer.0": ColwiseParallel(), "forward_layer.2": RowwiseParallel()}
+        plan: dict[str, ParallelStyle] = {
+            "forward_layer.0": ColwiseParallel(),
+            "forward_layer.2": RowwiseParallel(),
+        }
         for block in model.blocks:
             parallelize_module(block, mesh["tp"], plan)
         super().__init__(layout, model, model)

@@ -35,8 +35,8 @@ def transformers(
     from rankscope.probe.huggingface import RankscopeCallback  # noqa: PLC0415
 
     class Ordered(Trainer):
-        def _get_train_sampler(self, *_given: Any) -> Any:
-            return SequentialSampler(text)
+        def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+            return SequentialSampler(train_dataset or text)
 
     class Paused(TrainerCallback):
         def on_step_begin(self, *_given: Any, **_known: Any) -> None:

@@ -1,5 +1,7 @@
 """Gradients before they are accumulated, and as the update has them, by a few sums."""
 
+from typing import Any
+
 import torch
 
 from rankscope import probe
@@ -22,7 +24,8 @@ def steps(listener, model, *, forget):
     """Train by two batches of a loader a step; return the events of the landmarks."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     watch = probe.attach(model=model, optimizer=optimizer, environ=listener.environ)
-    loader = torch.utils.data.DataLoader(torch.randn(16, 4), batch_size=2)
+    rows: Any = torch.randn(16, 4)
+    loader: Any = torch.utils.data.DataLoader(rows, batch_size=2)
     for number, batch in enumerate(loader):
         if forget or number % 2 == 0:
             optimizer.zero_grad()
@@ -37,7 +40,8 @@ def steps(listener, model, *, forget):
 def test_several_passes_of_one_batch_are_no_micro_batches(listener, model):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     watch = probe.attach(model=model, optimizer=optimizer, environ=listener.environ)
-    for batch in torch.utils.data.DataLoader(torch.randn(8, 4), batch_size=2):
+    rows: Any = torch.randn(8, 4)
+    for batch in torch.utils.data.DataLoader(rows, batch_size=2):
         for _ in range(2):
             optimizer.zero_grad()
             model(batch).square().mean().backward()

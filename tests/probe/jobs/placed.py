@@ -1,6 +1,7 @@
 """Two copies of one shard, clipped: as FSDP2 with a replicated dimension trains."""
 
 import sys
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -15,14 +16,14 @@ dist.init_process_group("gloo")
 torch.manual_seed(7)
 torch.set_num_threads(1)
 mesh = init_device_mesh("cpu", (2, 1), mesh_dim_names=("dp_replicate", "dp_shard"))
-model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 1))
+model: Any = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 1))
 fully_shard(model, mesh=mesh)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-for _step in range(6):
+for _ in range(6):
     optimizer.zero_grad()
     (model(torch.ones(2, 4) * dist.get_rank()) ** 2).mean().backward()
-    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
-    whole = norm.full_tensor()
+    whole: Any = torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+    whole.full_tensor()
     optimizer.step()
     if "--drift" in sys.argv and dist.get_rank() == 1:
         with torch.no_grad():

@@ -45,8 +45,8 @@ for batch in inputs:
     optimizer.zero_grad()
     (model(batch) ** 2).mean().backward()
     if "CLIPS" in os.environ:
-        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1e6).full_tensor()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1e6).item()
         if rank == 0:
-            sys.stdout.write(f"norm {norm.item()!r}\n")
+            sys.stdout.write(f"norm {norm!r}\n")
     optimizer.step()
 end()
