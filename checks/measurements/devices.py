@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from . import system_files
 from .rows import CheckOrder, MeasuredRow
 
 _ASK_SECONDS = 8.0
@@ -64,7 +65,7 @@ def answers(
     """Return of each device how long its driver takes to answer for it; all are asked at once."""
     program = shutil.which("nvidia-smi")
     asked = command or ((program,) if program else ())
-    addresses = [path.name for path in _inside(root / _BOUND)]
+    addresses = [path.name for path in system_files.inside(root / _BOUND)]
     if not asked or not addresses:
         return [MeasuredRow("", missing=_NONE if addresses else "no driver holds a device here")]
     begun, end = time.monotonic(), time.monotonic() + order.seconds
@@ -127,8 +128,8 @@ def lanes(order: CheckOrder, *, root: Path = Path("/")) -> list[MeasuredRow]:
     del order
     widths = {
         path.name: (model, _width(path / "current_link_width"), _width(path / "max_link_width"))
-        for path in _accelerators(root)
-        if (model := _text(path / "device"))
+        for path in system_files.accelerators(root)
+        if (model := system_files.text(path / "device"))
     }
     known = {name: row for name, row in widths.items() if row[1] and row[2]}
     if not known:
@@ -212,35 +213,13 @@ def _line(root: Path, pid: int) -> Iterator[int]:
             return
 
 
-def _accelerators(root: Path) -> Iterator[Path]:
-    for path in _inside(root / "sys/bus/pci/devices"):
-        if _text(path / "vendor") in ("0x10de", "0x1002") and _text(path / "class").startswith(
-            ("0x0300", "0x0302", "0x0380", "0x1200")
-        ):
-            yield path
-
-
 def _width(path: Path) -> int:
-    text = _text(path)
+    text = system_files.text(path)
     return int(text) if text.isdigit() and int(text) < 64 else 0
 
 
 def _named(root: Path, address: str) -> str:
     """Return a device's id as telemetry has it, its address on the bus where no driver holds it."""
-    text = _text(root / _BOUND / address / "information")
+    text = system_files.text(root / _BOUND / address / "information")
     found = re.search(r"GPU UUID:\s*(GPU-[0-9a-fA-F-]{36})", text)
     return found[1] if found else address
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
-
-
-def _inside(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import system_files
 from .rows import CheckOrder, MeasuredRow
 
 _LINKS = Path("sys/class/net")
@@ -84,7 +85,7 @@ def _states(root: Path) -> States:
 
 def _links(folder: Path) -> Iterator[tuple[str, PortRegisters]]:
     """Yield network interfaces that are of a device and switched on."""
-    for path in _inside(folder):
+    for path in system_files.inside(folder):
         if not (path / "device").exists():
             continue  # a bridge, a tunnel, the loopback
         if not _number(path / "flags") & _ADMINISTRATIVELY_UP:
@@ -98,11 +99,11 @@ def _links(folder: Path) -> Iterator[tuple[str, PortRegisters]]:
 
 def _fabric(folder: Path) -> Iterator[tuple[str, PortRegisters]]:
     """Yield ports of RDMA devices."""
-    for device in _inside(folder):
-        for port in _inside(device / "ports"):
+    for device in system_files.inside(folder):
+        for port in system_files.inside(device / "ports"):
             counters = port / "counters"
             if _number(counters / "port_rcv_data"):
-                up = _text(port / "state").startswith("4")
+                up = system_files.text(port / "state").startswith("4")
                 yield f"{device.name}:{port.name}", PortRegisters(up, _counted(counters))
 
 
@@ -113,20 +114,6 @@ def _counted(folder: Path) -> int:
 def _number(path: Path) -> int:
     """Return the number in a file, 0 where there is none: a port that is down has no carrier."""
     try:
-        return int(_text(path) or "0", 0)
+        return int(system_files.text(path) or "0", 0)
     except ValueError:
         return 0
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:
-        return ""
-
-
-def _inside(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
