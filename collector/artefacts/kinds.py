@@ -125,10 +125,13 @@ def _read(
             zone=zone,
         )
         tables.add({name: written[name] for name in sorted(lines.tabled)}, job, resource, found)
-    settling.add(lines, resource, found)
     if of_kind["exporter"]:
         from .hosts import pages  # noqa: PLC0415  it loads the tables of all vendors
 
+        if not lines.kernels.hosts:
+            lines.kernels.hosts |= pages.hosts(of_kind["exporter"])
+    settling.add(lines, resource, found)
+    if of_kind["exporter"]:
         alone = len(of_kind["exporter"]) == sum(map(len, of_kind.values()))
         pages.read(of_kind["exporter"], resource, found, alone=alone)
     if of_kind["check"] or lines.checking:

@@ -24,6 +24,8 @@ _OF_LAUNCHERS = ("python.exception", "torchrun.child_failed")
 _FEWEST_STEPS, _STOOD_STEPS, _STOOD_SECONDS = 3, 10, 900.0
 """Steps that tell a pace; a job stood once so many of its longest, and so long, passed without one.
 """
+_MOST_SPOKEN = 16
+"""Lines of a rank after its last step that show that it lives."""
 _ORDER = {"root": 0, "background": 2}
 """Roles of quoted lines that stand first and last."""
 
@@ -145,12 +147,13 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     }
     for rank in devices:
         gathered.process(rank).host = gathered.process(rank).host or UNNAMED_HOST
+    spoke = _spoke(gathered)
     for rank, process in gathered.processes.items():
         labels: dict[str, Scalar | None] = {
             "rank": rank, "world_size": size, "pid": process.pid,
             "hw.id": process.hw_id or devices.get(rank),
         }  # fmt: skip
-        for at in sorted({process.first or oldest, process.last or newest}):
+        for at in sorted({process.first or oldest, process.last or newest, *spoke.get(rank, ())}):
             info = Sample("training.rank.info", 1.0, at, attributes(labels))
             found.samples.append((of(rank, ""), info))
     found.world_size = size
@@ -289,6 +292,21 @@ def _known(gathered: LogContents, size: int) -> KnownRanks:
         due=_due(gathered.samples),
         listed=dict(gathered.endings.exits),
     )
+
+
+def _spoke(gathered: LogContents) -> dict[int, set[float]]:
+    """Return by rank when it wrote lines after its last step: it lives as its peers do."""
+    stepped: dict[int | None, float] = {}
+    for rank, sample in gathered.samples:
+        stepped[rank] = max(stepped.get(rank, 0.0), sample.at)
+    found: dict[int, set[float]] = {}
+    for rank, _, event in gathered.events:
+        if rank is None or event.name != "log.fault" or event.at < UNDATED:
+            continue
+        own = found.setdefault(rank, set())
+        if event.at > stepped.get(rank, 0.0) and len(own) < _MOST_SPOKEN:
+            own.add(event.at)
+    return found
 
 
 def _due(samples: list[tuple[int | None, Sample]]) -> float | None:
