@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
+from ...formats.otlp.numbering import distinct
 from ...formats.otlp.series import IdTranslation
 
 _UNKNOWN = -3
@@ -53,8 +54,8 @@ class SeriesTranslations:
         series = known.ids[columns.series]
         unknown = series == _UNKNOWN
         if unknown.any():
-            fresh, first = np.unique(columns.series[unknown], return_index=True)
-            fresh = fresh[np.argsort(first)]
+            fresh = columns.series[unknown]
+            fresh = fresh[distinct(fresh)[0]]
             ids = known.translation.ids(fresh)
             known.ids[fresh[ids >= 0]] = ids[ids >= 0]
             series = known.ids[columns.series]

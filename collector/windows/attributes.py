@@ -3,13 +3,12 @@
 A pair is classified once, a set by whole arrays.
 """
 
-from array import array
 from collections.abc import Mapping
 
 import numpy as np
 
 from ...detectors.window import Ints
-from ...formats.otlp.attribute_sets import AttributeSets
+from ...formats.otlp.attribute_sets import AttributeSets, GrowingIntegers
 from ...vocabulary import metrics as vocabulary
 from ...vocabulary.samples import CLAIMED, Attributes, Scalar
 
@@ -92,8 +91,8 @@ class AttributeColumns:
         self.started = np.zeros(0, np.int64)
         self.claimed = np.zeros(0, np.int8)
         self._count = 0
-        self._kinds = array("b")
-        self._values = array("q")
+        self._kinds = GrowingIntegers(np.int8)
+        self._values = GrowingIntegers(np.int64)
         self._rest_numbers: dict[tuple[int, ...], int] = {}
 
     @property
@@ -128,8 +127,7 @@ class AttributeColumns:
         members, sizes = self._sets.members(np.arange(first, last))
         pairs = members.astype(np.int64)
         sets = np.repeat(np.arange(first, last), sizes)
-        kinds = np.array(self._kinds, np.int8)[pairs]
-        values = np.array(self._values, np.int64)[pairs]
+        kinds, values = self._kinds.held[pairs], self._values.held[pairs]
         self._grow(last)
         for kind, column, shown in (
             (_RANK, self.rank, values),
@@ -140,10 +138,14 @@ class AttributeColumns:
             (_STARTED, self.started, values),
             (_CLAIMED, self.claimed, values),
         ):
-            here = kinds == kind
-            column[sets[here]] = shown[here]
+            here = (kinds == kind).nonzero()[0]
+            if len(here):
+                column[sets[here]] = shown[here]
         rest = kinds == _REST
-        self._number_rests(first, last, sets[rest], pairs[rest].astype(np.int64))
+        if rest.any():
+            self._number_rests(first, last, sets[rest], pairs[rest])
+        else:
+            self.rest[first:last] = self._rest(())
         self._count = last
 
     def _number_rests(self, first: int, last: int, sets: Ints, pairs: Ints) -> None:

@@ -1,5 +1,7 @@
 """Where series go, as arrays: which matrices, which plane and which row."""
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,12 @@ IGNORED, PLACED, FORGOTTEN = 0, 1, 2
 
 NODE, LEFT_OUT = -1, -2
 """The attempt of a series that belongs to no job, and of one for which there is no room."""
+
+
+class HeldPoints(Protocol):
+    """Points of placed series that are yet to be written."""
+
+    def flush(self) -> None: ...
 
 
 class SeriesPlacement:
@@ -25,6 +33,8 @@ class SeriesPlacement:
         self.count = 0
         self.version = 0
         """Changes whenever a series that has a place may go elsewhere."""
+        self.held: HeldPoints | None = None
+        """Written before a series that has a place goes elsewhere."""
 
     @property
     def nbytes(self) -> int:
@@ -40,8 +50,16 @@ class SeriesPlacement:
 
     def reopen(self, series: Ints | NDArray[np.int32]) -> None:
         """Have series placed again when they next report."""
-        self.version += len(series) > 0
-        self.kind[series], self.target[series] = FORGOTTEN, -1
+        self._leave(series, FORGOTTEN)
+
+    def _leave(self, series: Ints | NDArray[np.int32], kind: int) -> None:
+        """Let series have no place any more."""
+        if not len(series):
+            return
+        if self.held is not None:
+            self.held.flush()
+        self.version += 1
+        self.kind[series], self.target[series] = kind, -1
 
     def _fit(self, count: int) -> None:
         """Make room for so many series; new ones are ignored."""

@@ -4,7 +4,7 @@ All new series of a batch that go to one plane of one attempt are placed togethe
 series needs from then on are three numbers: which matrices, which plane, which row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -26,6 +26,7 @@ from .hosts import HostNumbers
 from .placed import IGNORED, LEFT_OUT, NODE, PLACED, SeriesPlacement
 from .plane_sets import PlaneSet
 from .steps import StepGrid
+from .write_orders import edges
 
 INFO, GROUP_INFO, NIC_INFO, DEVICE_INFO = (
     "training.rank.info",
@@ -57,6 +58,13 @@ class _SeriesBlock:
         """Return a part of it."""
         ranks, series, sets = self.ranks[which], self.series[which], self.sets[which]
         return _SeriesBlock(self.metric, self.rest, ranks, series, sets)
+
+    @property
+    def apart(self) -> bool:
+        """Tell whether its series may have rows of their own, or describe more than a rank."""
+        name = self.metric.name
+        described = name in (GROUP_INFO, NIC_INFO, DEVICE_INFO) or name in OF_PROCESSES
+        return described or any(key == "role" for key, _ in self.rest)
 
     def plane(self, planes: PlaneSet, *, tracked: bool = False) -> int:
         """Return the number of its plane among others."""
@@ -92,45 +100,90 @@ class SeriesPlacer(SeriesPlacement):
         self.place(np.arange(first, count))
 
     def place(self, series: Ints) -> None:
-        """Place series, in order of their appearance; any that were placed before anew."""
+        """Place series that have no place, in order of their appearance."""
         table = self._table
-        self.version += 1
         self.attributes.update()
-        self.kind[series], self.target[series] = IGNORED, -1
-        resources, which = np.unique(table.resource_of[series], return_inverse=True)
-        owners = [self._owner(number) for number in resources.tolist()]
+        self.kind[series] = IGNORED
+        resources, which = _numbers(table.resource_of[series])
+        owners = [self._owner(number) for number in resources]
         self.host[series] = np.array([host for host, _ in owners], np.int32)[which]
         attempts = np.array([attempt for _, attempt in owners], np.int64)[which]
         self.attempt[series] = attempts
-        labelled = [by_labels(table.resources[number]) for number in resources.tolist()]
+        labelled = [by_labels(table.resources[number]) for number in resources]
         self.by_labels[series] = np.array(labelled, np.bool_)[which]
-        sets = table.attributes_of[series]
         # One block for each attempt, metric and what is measured; ranks and devices are arrays.
-        rests = self.attributes.rest[sets].astype(np.int64)
-        metrics = table.metric_of[series].astype(np.int64)
-        order = np.lexsort((rests, metrics, attempts))
-        changed = np.zeros(len(order), np.bool_)
-        for column in (rests, metrics, attempts):
-            changed[1:] |= np.diff(column[order]) != 0
-        edges = [0, *np.flatnonzero(changed).tolist(), len(order)]
-        for begin, end in pairwise(edges if len(order) else []):
-            part = order[begin:end]
-            number = int(attempts[part[0]])
+        for number, blocks in self._blocks(series, attempts):
+            attempt = None if number == NODE else self._attempts.numbered[number]
+            if attempt is None:
+                self._of_nodes(blocks)
+            elif blocks and not self._ranked(attempt, blocks):
+                for block in blocks:
+                    self._of_attempt(attempt, block)
+
+    def _blocks(self, series: Ints, attempts: Ints) -> Iterator[tuple[int, list[_SeriesBlock]]]:
+        """Yield the blocks of each attempt, by metric and what is measured."""
+        sets = self._table.attributes_of[series]
+        measured = self._table.metric_of[series].astype(np.int64) << 32
+        measured |= self.attributes.rest[sets]
+        order = np.lexsort((measured, attempts))
+        series, attempts, sets = series[order], attempts[order], sets[order]
+        measured, ranks = measured[order], self.attributes.rank[sets].astype(np.int64)
+        ends = edges(attempts)
+        for first, last in pairwise(ends if len(series) else []):
+            number = int(attempts[first])
             if number == LEFT_OUT:
                 continue
-            attempt = None if number == NODE else self._attempts.numbered[number]
-            metric = vocabulary.catalogue().get(table.metrics[int(metrics[part[0]])])
-            if metric is None or metric.cadence == "sample":
-                continue
-            rest = self.attributes.rests[int(rests[part[0]])]
-            ranks = self.attributes.rank[sets[part]].astype(np.int64)
-            block = _SeriesBlock(metric, rest, ranks, series[part], sets[part])
-            if attempt is not None:
-                self._of_attempt(attempt, block)
-                continue
-            if metric.name == DEVICE_INFO:
+            blocks = []
+            for begin, end in pairwise(edges(measured[first:last])):
+                here = slice(first + begin, first + end)
+                metric, rest = divmod(int(measured[here.start]), 1 << 32)
+                known = vocabulary.catalogue().get(self._table.metrics[metric])
+                if known is not None and known.cadence != "sample":
+                    rests = self.attributes.rests[rest]
+                    blocks.append(_SeriesBlock(known, rests, ranks[here], series[here], sets[here]))
+            yield number, blocks
+
+    def _of_nodes(self, blocks: list[_SeriesBlock]) -> None:
+        """Place series that are reported of no job."""
+        for block in blocks:
+            if block.metric.name == DEVICE_INFO:
                 self._devices(self._hosts.devices, block)
             self._nodes(self.nodes, NODE, block)
+
+    def _ranked(self, attempt: JobAttempt, blocks: list[_SeriesBlock]) -> bool:
+        """Place blocks at once that are all of ranks on one host; False where they are not.
+
+        So are the reports of agents and probes, and where ranks run is looked up once for all.
+        """
+        if any(block.apart for block in blocks):
+            return False
+        columns = self.attributes
+        series = np.concatenate([block.series for block in blocks])
+        sets = np.concatenate([block.sets for block in blocks])
+        ranks = np.concatenate([block.ranks for block in blocks])
+        hosts = self._hosts_of(series)
+        if (
+            int(ranks.min()) < 0
+            or len(attempt.placements) + len(ranks) > self._attempts.bounds.ranks
+            or np.count_nonzero(columns.claimed[sets])
+            or np.count_nonzero(columns.group[sets] >= 0)
+            or np.count_nonzero(self.by_labels[series])
+            or np.count_nonzero(hosts != hosts[0])
+        ):
+            return False
+        rows = attempt.rows(ranks)
+        attempt.placements.move(rows, hosts)
+        first = 0
+        for block in blocks:
+            mine = rows[first : first + len(block.series)]
+            first += len(mine)
+            if block.metric.cadence == "step":
+                self._steps(attempt, mine, block)
+                continue
+            if block.metric.name == INFO:
+                self._infos(attempt, mine, block.sets)
+            self._rank_readings(attempt, mine, block)
+        return True
 
     def forget(self, numbers: Sequence[int]) -> NDArray[np.int32]:
         """Forget the series of attempts; return them."""
@@ -208,9 +261,19 @@ class SeriesPlacer(SeriesPlacement):
         # A single process that names no rank is rank 0.
         rows = attempt.rows(np.maximum(block.ranks, 0))
         attempt.placements.move(rows, self._hosts_of(block.series))
+        self._steps(attempt, rows, block)
+
+    def _steps(self, attempt: JobAttempt, rows: Ints, block: _SeriesBlock) -> None:
+        """Place values of steps."""
         name = plane_name(block.metric.name, block.metric, dict(block.rest))
         plane = attempt.grid.plane(name)
         self._claim(attempt.grid, attempt.number_in_windows, plane, rows, block)
+
+    def _rank_readings(self, attempt: JobAttempt, rows: Ints, block: _SeriesBlock) -> None:
+        """Place readings of ranks."""
+        plane = block.plane(attempt.readings)
+        self._claim(attempt.readings, attempt.number_in_windows, plane, rows, block)
+        attempt.version += 1
 
     def _admitted(self, attempt: JobAttempt, block: _SeriesBlock) -> _SeriesBlock:
         """Return the series whose senders may say so."""
@@ -260,9 +323,7 @@ class SeriesPlacer(SeriesPlacement):
             self._members(attempt, block.only(grouped & named))
         if (ranked := named & ~grouped).any():
             part = block.only(ranked)
-            readings = attempt.readings
-            self._claim(readings, number, part.plane(readings), attempt.rows(part.ranks), part)
-            attempt.version += 1
+            self._rank_readings(attempt, attempt.rows(part.ranks), part)
         if (other := ~named & ~grouped).any():
             self._nodes(attempt.nodes, number, block.only(other))
             attempt.version += 1
@@ -319,13 +380,15 @@ class SeriesPlacer(SeriesPlacement):
         rows: Ints,
         block: _SeriesBlock,
     ) -> None:
-        sources, numbers = self.attributes.source[block.sets], block.series.astype(np.int32)
+        mine = block.series
+        sources, numbers = self.attributes.source[block.sets], mine.astype(np.int32)
         may, stopped = target.claim(plane, rows, sources, numbers)
-        self.kind[stopped], self.target[stopped] = IGNORED, -1
-        mine = block.series[may]
+        self._leave(stopped, IGNORED)
+        if np.count_nonzero(may) < len(may):
+            mine, rows = mine[may], rows[may]
         self.kind[mine] = PLACED
         self.target[mine] = self._target(target, attempt)
-        self.plane[mine], self.row[mine] = plane, rows[may]
+        self.plane[mine], self.row[mine] = plane, rows
 
     def _target(self, target: StepGrid | PlaneSet, attempt: int) -> int:
         """Return the number of matrices: four for each attempt, the first four for nodes."""
@@ -401,3 +464,11 @@ class SeriesPlacer(SeriesPlacement):
             infos.take_info(attempt, row, dict([pairs[number] for number in numbers[begin:end]]))
         attempt.placements.version += 1
         attempt.version += 1
+
+
+def _numbers(values: NDArray[np.int32]) -> tuple[list[int], Ints]:
+    """Return the distinct values, ascending, and [values] which of them each is."""
+    if len(values) and np.count_nonzero(values == values[0]) == len(values):
+        return [int(values[0])], np.zeros(len(values), np.int64)
+    numbers, which = np.unique(values, return_inverse=True)
+    return numbers.tolist(), which

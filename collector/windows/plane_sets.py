@@ -54,6 +54,11 @@ class PlaneSet:
         plane.claims += 1
         self.version += 1
         may = sources <= plane.source[rows]
+        if np.count_nonzero(may) == len(may):
+            held = plane.writer[rows]
+            plane.writer[rows], plane.source[rows] = series, sources
+            stay = plane.writer[rows] == series
+            return stay, held[held >= 0]
         held = plane.writer[rows[may]]
         plane.writer[rows[may]] = series[may]
         plane.source[rows[may]] = sources[may]

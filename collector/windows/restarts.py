@@ -25,6 +25,8 @@ def by_start_time(attempts: AttemptRegister, placing: SeriesPlacer, table: Serie
     """Begin attempts for the processes that new series of a table name."""
     new = np.arange(placing.count, len(table))
     new = new[table.metric_of[new] == table.metric(INFO)]
+    if not len(new):
+        return
     placing.attributes.update()
     for series in new[placing.attributes.started[table.attributes_of[new]] >= 0].tolist():
         one = table[series]

@@ -3,7 +3,7 @@
 A series is placed once, when it is first seen; from then on a batch is a few array operations.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -54,7 +54,7 @@ class TelemetryWindows:
         self._reports = HostReports(self.known_hosts, self._attempts)
         self._usual: dict[bytes, tuple[int, int]] = {}
         self._usual_version = 0
-        self._writing = PointWriter(self._placing, self._attempts, table)
+        self._writing = self._placing.held = PointWriter(self._placing, self._attempts, table)
         self.notes = BoundNotes()
         """What was left out for its number or size; whoever asks takes them."""
         self.known_hosts.notes = self._attempts.notes = self.notes
@@ -96,7 +96,6 @@ class TelemetryWindows:
             return
         new = np.zeros(len(series), np.bool_)
         if len(self.table) > placing.count:
-            self._writing.flush()
             restarts.by_start_time(self._attempts, placing, self.table)
             before = placing.count
             new = series >= before
@@ -109,6 +108,13 @@ class TelemetryWindows:
             placing.place(again)
             self._faults.learn(again)
             new |= forgotten
+        usual = None if batch.scraped else self._owner(series)
+        if usual is not None:
+            if len(series) == len(columns.series):
+                self._remember_usual(series, usual)
+            self._take_usual(*usual, PointColumns(series, at, value), now)
+            self._renew_superseded(usual[1:])
+            return
         outside = placing.attempt[series] == LEFT_OUT
         if outside.any():
             self.ignored += int(outside.sum())
@@ -143,12 +149,13 @@ class TelemetryWindows:
         if not placed.all():
             self.ignored += int((~placed).sum())
             series, at, value = series[placed], at[placed], value[placed]
-        elif not batch.scraped and len(numbers) == 1 and len(series) == len(columns.series):
-            self._remember_usual(series, numbers[0])
         self._writing.add(series, at, value, now)
         if any(restarts.possible(self._attempts, number) for number in numbers):
             # Its steps tell where the next attempt begins, before anything else is placed.
             self._writing.flush()
+        self._renew_superseded(numbers)
+
+    def _renew_superseded(self, numbers: Iterable[int]) -> None:
         for attempt in [self._attempts.numbered[number] for number in numbers if number >= 0]:
             if attempt is not None and attempt.superseded:
                 self._retention.renew(attempt)
@@ -166,13 +173,23 @@ class TelemetryWindows:
             self._usual_version = placing.version
         return self._usual.get(series.tobytes())
 
-    def _remember_usual(self, series: NDArray[np.int32], attempt: int) -> None:
-        hosts = self._placing.host[series]
-        if len(series) > MOST_USUAL_POINTS or (hosts != hosts[0]).any():
-            return
-        if len(self._usual) >= MOST_USUAL:
-            self._usual.clear()
-        self._usual[series.tobytes()] = int(hosts[0]), attempt
+    def _owner(self, series: NDArray[np.int32]) -> tuple[int, int] | None:
+        """Return host and attempt of placed series, None where they are not all of one."""
+        placing = self._placing
+        hosts, attempts = placing.host[series], placing.attempt[series]
+        if (
+            np.count_nonzero(placing.kind[series] != PLACED)
+            or np.count_nonzero(hosts != hosts[0])
+            or np.count_nonzero(attempts != attempts[0])
+        ):
+            return None
+        return int(hosts[0]), int(attempts[0])
+
+    def _remember_usual(self, series: NDArray[np.int32], owner: tuple[int, int]) -> None:
+        if len(series) <= MOST_USUAL_POINTS:
+            if len(self._usual) >= MOST_USUAL:
+                self._usual.clear()
+            self._usual[series.tobytes()] = owner
 
     def _take_usual(self, host: int, attempt: int, columns: PointColumns, now: float) -> None:
         """Take points as `metrics` does, of placed series of one host and one attempt."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ...vocabulary.samples import Attributes, Scalar
-from .numbering import NONE, KeyNumbers
+from .numbering import NONE, KeyNumbers, distinct
 from .text_bounds import BOUNDS, TextBounds
 
 
@@ -57,6 +57,7 @@ _PAIR_BYTES, _SET_BYTES, _MEMBER_BYTES = 320, 16, 4
 _WORD = (1 << 64) - 1
 _ODD = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
 """Multipliers of the two sums that a set is recognised by: 127 bits together."""
+_MIXED_AT_ONCE = 1024
 
 
 class AttributeSets:
@@ -117,8 +118,10 @@ class AttributeSets:
         number = len(self.pairs)
         self.pairs.append((name, value))
         self.text_bytes += len(name) + (len(value) if isinstance(value, str) else 0)
-        for mixed, odd in zip(self._mixed, _ODD, strict=True):
-            mixed.append(_mix(number + 1, odd))
+        if number >= len(self._mixed[0]):
+            more = np.arange(number + 1, number + 1 + _MIXED_AT_ONCE, dtype=np.uint64)
+            for mixed, odd in zip(self._mixed, _ODD, strict=True):
+                mixed.frombytes(_mix(more, odd).tobytes())
         return number
 
     def number(self, attributes: Attributes) -> int:
@@ -183,16 +186,11 @@ class AttributeSets:
     def numbers_of(self, pairs: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of sets given one after the other, new ones where needed."""
         cuts = np.cumsum(sizes)
-        sums = []
-        for mixed in self._mixed:
-            total = np.zeros(len(pairs) + 1, np.uint64)
-            if len(pairs):
-                np.cumsum(np.frombuffer(mixed, np.uint64)[pairs], out=total[1:])
-            sums.append(total[cuts] - total[cuts - sizes])
+        sums = [_sums(mixed, pairs, sizes, cuts) for mixed in self._mixed]
         keys = (sums[0] & np.uint64(_WORD >> 1)).astype(np.int64)
         found = self._sets.get_many(keys).astype(np.int64)
         known = found >= 0
-        if known.any():
+        if np.count_nonzero(known):
             checks = np.frombuffer(self._checks, np.uint64)[found[known]]
             known[known] = checks == sums[1][known]
         new = np.flatnonzero(~known)
@@ -201,29 +199,42 @@ class AttributeSets:
         if self.full:
             found[new] = self._without_room()
             return found
-        _, first, which = np.unique(keys[new], return_index=True, return_inverse=True)
-        order = np.argsort(first, kind="stable")
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
+        firsts, which = distinct(keys[new])
         start = len(self._checks)
-        found[new] = start + place[which]
-        source = new[first[order]]
+        found[new] = start + which
+        source = new[firsts]
         lengths = sizes[source]
-        skipped = np.repeat(cuts[source] - np.cumsum(lengths), lengths)
+        if len(source) < len(sizes):
+            skipped = np.repeat(cuts[source] - np.cumsum(lengths), lengths)
+            pairs = pairs[skipped + np.arange(len(skipped))]
         end = len(self._pool)
-        self._pool.extend(pairs[skipped + np.arange(len(skipped))])
+        self._pool.extend(pairs)
         self._ends.extend(end + np.cumsum(lengths))
         self._checks.frombytes(sums[1][source].tobytes())
         self._sets.put_many(keys[source], np.arange(start, start + len(source), dtype=np.int32))
         return found
 
 
-def _mix(number: int, odd: int) -> int:
-    """Return 64 bits that look random (the finaliser of SplitMix64)."""
-    mixed = (number * odd) & _WORD
-    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _WORD
-    return mixed ^ (mixed >> 31)
+def _sums(
+    mixed: "array[int]", pairs: NDArray[np.int32], sizes: NDArray[np.int64], cuts: NDArray[np.int64]
+) -> NDArray[np.uint64]:
+    """Return [sets] the sum of what the pairs of each are mixed to; `cuts`: where each ends."""
+    size = int(sizes[0]) if len(sizes) else 0
+    if size and np.count_nonzero(sizes == size) == len(sizes):
+        sums: NDArray[np.uint64] = np.frombuffer(mixed, np.uint64)[pairs.reshape(-1, size)].sum(1)
+        return sums
+    total = np.zeros(len(pairs) + 1, np.uint64)
+    if len(pairs):
+        np.cumsum(np.frombuffer(mixed, np.uint64)[pairs], out=total[1:])
+    return total[cuts] - total[cuts - sizes]
+
+
+def _mix(numbers: NDArray[np.uint64], odd: int) -> NDArray[np.uint64]:
+    """Return 64 bits each that look random (the finaliser of SplitMix64)."""
+    mixed = numbers * np.uint64(odd)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _name(pair: tuple[str, Scalar]) -> str:

@@ -19,7 +19,9 @@ class FieldOffsets:
 
     __slots__ = ("_any_int", "_ints", "_keep", "_sampled", "_times", "_values", "identity", "users")
 
-    def __init__(self, scan: LayoutScan, body: bytes) -> None:
+    def __init__(self, scan: LayoutScan, body: bytes, identity: bytes) -> None:
+        """`identity`: as `shape_identity` returns it."""
+        self.identity = identity
         self._times, self._values, starts = scan.times, scan.values, scan.starts
         self._ints = _integers(body, self._values)
         self._any_int = bool(self._ints.any())
@@ -29,11 +31,6 @@ class FieldOffsets:
         kept = np.flatnonzero(self._keep)
         self._sampled = kept[:: -(-len(kept) // _SAMPLED)].astype(np.int32)
         self.users = 0
-        # Equal for shapes of equal offsets: the lengths first, so that no two lists run together.
-        digest = hashlib.sha256(repr((len(body), len(self._times), len(starts))).encode())
-        for part in (self._times, self._values, starts, self._ints):
-            digest.update(part.data)
-        self.identity = digest.digest()
 
     @property
     def nbytes(self) -> int:
@@ -66,6 +63,16 @@ class FieldOffsets:
         """Return the times in nanoseconds, and the values, of all points."""
         at, bits = _words(body, self._times, self._values)
         return at, _numbers(bits, self._ints) if self._any_int else bits.view(np.float64)
+
+
+def shape_identity(scan: LayoutScan, body: bytes) -> bytes:
+    """Return what is equal for shapes of equal offsets."""
+    # The lengths first, so that no two lists run together.
+    sizes = repr((len(body), len(scan.times), len(scan.starts)))
+    digest = hashlib.sha256(sizes.encode())
+    for part in (scan.times, scan.values, scan.starts, _integers(body, scan.values)):
+        digest.update(part.data)
+    return digest.digest()
 
 
 def gathered(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..wire import WireError, read_varint
 from .columns import FULL, SKIP, MetricsBatch, PointColumns, PointRejections
-from .field_offsets import FieldOffsets, gathered
+from .field_offsets import FieldOffsets, gathered, shape_identity
 from .general import NO_ROOM, NO_TIME, seconds
 from .layout_scan import LayoutScan
 from .point_blocks import UnusualError
@@ -131,8 +131,8 @@ class PayloadLayouts:
         sender = _sender(body)
         # Room may be made for what the table has none for now.
         if self._worth_remembering(sender) and FULL not in series:
-            shape = FieldOffsets(scan, body)
-            shape = self._shapes.get(shape.identity, shape)
+            identity = shape_identity(scan, body)
+            shape = self._shapes.get(identity) or FieldOffsets(scan, body, identity)
             series.flags.writeable = False  # shared by all batches of this layout
             releases = self._streams.table.releases
             parts = shape.sample(body), shape.digest(body), series, scan.rejections
@@ -187,6 +187,9 @@ def _batch(
     layout: PayloadLayout | None = None,
 ) -> MetricsBatch:
     """Return points, given by their times in nanoseconds, without those that are not kept."""
+    if not rejected.counts and at.all() and int(series.min()) >= 0:
+        columns = PointColumns(series, seconds(at), value)
+        return MetricsBatch(columns, layout=layout, resources=resources)
     rejections = PointRejections(dict(rejected.counts))
     timed = at != 0
     rejections.add(NO_TIME, int(np.count_nonzero(~timed & (series != SKIP))))

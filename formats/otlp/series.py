@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...vocabulary.samples import Attributes, TelemetryResource
-from .attribute_sets import AttributeSets
-from .numbering import KeyNumbers
+from .attribute_sets import AttributeSets, GrowingIntegers
+from .numbering import NONE, KeyNumbers, distinct
 from .text_bounds import BOUNDS, TextBounds, resource_bytes
 
 FULL = -1
@@ -196,28 +196,48 @@ class SeriesTable:
         keys = (resources << (_METRIC_BITS + _SET_BITS)) | (metrics << _SET_BITS) | attributes
         ids = self._ids.get_many(keys)
         bad = attributes < 0
-        bad |= (attributes >> _SET_BITS > 0) | (metrics >> _METRIC_BITS > 0)
-        bad |= resources >> _RESOURCE_BITS > 0
-        ids[bad] = FULL
-        missing = np.flatnonzero((ids < 0) & ~bad)
+        if self._crowded:
+            bad |= (attributes >> _SET_BITS > 0) | (metrics >> _METRIC_BITS > 0)
+            bad |= resources >> _RESOURCE_BITS > 0
+        some = np.count_nonzero(bad)
+        if some:
+            ids[bad] = FULL
+        missing = ((ids < 0) & ~bad if some else ids < 0).nonzero()[0]
         if len(missing):
-            new, first, which = np.unique(keys[missing], return_index=True, return_inverse=True)
-            # Numbers in order of appearance, not of keys.
-            order = np.argsort(first, kind="stable")
-            fresh = self._fresh(len(new))
-            if len(fresh) < len(new):
-                self.refused += len(new) - len(fresh)
-            given = np.full(len(new), FULL, np.int32)
-            given[order[: len(fresh)]] = fresh
-            ids[missing] = given[which]
-            source = missing[first[order[: len(fresh)]]]
-            self.resource_of[fresh] = resources[source]
-            self.metric_of[fresh] = metrics[source]
-            self.attributes_of[fresh] = attributes[source]
-            self._ids.put_many(new[order[: len(fresh)]], fresh)
-            self._count = max(self._count, int(fresh.max(initial=-1)) + 1)
-        ids[attributes < 0] = SKIP
+            firsts, which = distinct(keys[missing])
+            fresh = self._added(keys, resources, metrics, attributes, missing[firsts])
+            if len(fresh) < len(firsts):
+                self.refused += len(firsts) - len(fresh)
+                fresh = np.append(fresh, np.full(len(firsts) - len(fresh), FULL, np.int32))
+            ids[missing] = fresh[which]
+        if some:
+            ids[attributes < 0] = SKIP
         return ids
+
+    def _added(
+        self,
+        keys: NDArray[np.int64],
+        resources: NDArray[np.int64],
+        metrics: NDArray[np.int64],
+        attributes: NDArray[np.int64],
+        which: NDArray[np.int64],
+    ) -> Ids:
+        """Register those of [points] that are new; return their ids, fewer where it is full."""
+        fresh = self._fresh(len(which))
+        which = which[: len(fresh)]
+        self.resource_of[fresh] = resources[which]
+        self.metric_of[fresh] = metrics[which]
+        self.attributes_of[fresh] = attributes[which]
+        self._ids.put_many(keys[which], fresh)
+        if len(fresh):
+            self._count = max(self._count, int(fresh[-1]) + 1)
+        return fresh
+
+    @property
+    def _crowded(self) -> bool:
+        """Tell whether there may be numbers that no key has the bits for."""
+        sets, metrics, resources = len(self.attributes), len(self.metrics), len(self.resources)
+        return bool(sets >> _SET_BITS or metrics >> _METRIC_BITS or resources >> _RESOURCE_BITS)
 
     def release(self, series: Ids) -> None:
         """Forget series that nobody reports any more; callable from another thread."""
@@ -255,7 +275,8 @@ class SeriesTable:
             self.attributes_of = _doubled(self.attributes_of)
             self.released_at = _doubled(self.released_at)
             self.resource_of = _doubled(self.resource_of)
-        return np.array([*reused, *range(self._count, self._count + more)], np.int32)
+        added = np.arange(self._count, self._count + more, dtype=np.int32)
+        return np.concatenate((np.array(reused, np.int32), added)) if reused else added
 
     def _key(self, resource: int, metric: int, attributes: int) -> int | None:
         if resource >> _RESOURCE_BITS or metric >> _METRIC_BITS or attributes >> _SET_BITS:
@@ -266,36 +287,48 @@ class SeriesTable:
 class IdTranslation:
     """The series of one table in the ids of another, which gets them when they are first asked for.
 
-    Whole arrays at once; nothing is remembered of single series, only of what they are made of.
+    Whole arrays at once; nothing is remembered of single series, only of what they are made of:
+    of each resource, metric, pair and set which number of the target it has.
     """
 
     def __init__(self, source: SeriesTable, target: SeriesTable) -> None:
         self._source = source
         self._target = target
-        self._resources = np.zeros(0, np.int64)
-        self._metrics = np.zeros(0, np.int64)
-        self._pairs = np.zeros(0, np.int64)
+        self._resources = GrowingIntegers(np.int64)
+        self._metrics = GrowingIntegers(np.int64)
+        self._pairs = GrowingIntegers(np.int32)
+        self._sets: NDArray[np.int32] = np.zeros(0, np.int32)
+        """NONE where nobody has asked for a set."""
 
     def ids(self, series: Ids) -> Ids:
         """Return the target's ids of the source's series, FULL and SKIP included."""
         source, target = self._source, self._target
-        resources = source.resources[len(self._resources) :]
-        more = np.array([target.resource(resource) for resource in resources], np.int64)
-        self._resources = np.concatenate((self._resources, more))
-        metrics = source.metrics[len(self._metrics) :]
-        more = np.array([target.metric(metric) for metric in metrics], np.int64)
-        self._metrics = np.concatenate((self._metrics, more))
-        pairs = source.attributes.pairs[len(self._pairs) :]
-        more = np.array([target.attributes.pair(name, value) for name, value in pairs], np.int64)
-        self._pairs = np.concatenate((self._pairs, more))
-        sets, which = np.unique(source.attributes_of[series], return_inverse=True)
-        members, sizes = source.attributes.members(sets.astype(np.int64))
-        numbers = target.attributes.numbers_of(self._pairs[members].astype(np.int32), sizes)
+        for resource in source.resources[len(self._resources) :]:
+            self._resources.append(target.resource(resource))
+        for metric in source.metrics[len(self._metrics) :]:
+            self._metrics.append(target.metric(metric))
         return target.intern_many(
-            self._resources[source.resource_of[series]],
-            self._metrics[source.metric_of[series]],
-            numbers[which],
+            self._resources.held[source.resource_of[series]],
+            self._metrics.held[source.metric_of[series]],
+            self._sets_of(source.attributes_of[series]),
         )
+
+    def _sets_of(self, sets: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return the target's numbers of sets of attributes."""
+        source, target = self._source.attributes, self._target.attributes
+        if len(source) > len(self._sets):
+            more = np.full(len(source), NONE, np.int32)
+            self._sets = np.concatenate((self._sets, more))
+        numbers = self._sets[sets]
+        missing = sets[numbers == NONE].astype(np.int64)
+        if len(missing):
+            for name, value in source.pairs[len(self._pairs) :]:
+                self._pairs.append(target.pair(name, value))
+            new = missing[distinct(missing)[0]]
+            members, sizes = source.members(new)
+            self._sets[new] = target.numbers_of(self._pairs.held[members], sizes)
+            numbers = self._sets[sets]
+        return numbers.astype(np.int64)
 
 
 def _doubled(old: NDArray[Any]) -> NDArray[Any]:
