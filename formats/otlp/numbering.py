@@ -23,7 +23,7 @@ _MOST_RECENT = 2048
 class KeyNumbers:
     """Keys to numbers >= 0; the arrays are at most a third full, large ones two thirds.
 
-    For what is new, which is looked for up to a free slot, a fuller array takes three times as long.
+    What is new is looked for up to a free slot: in a fuller array that takes three times as long.
     """
 
     def __init__(self, size: int = 1024) -> None:
