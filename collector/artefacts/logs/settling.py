@@ -71,7 +71,9 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     _settle(gathered, found)
     gathered.events = unplaced.placed(gathered.events, raised=None, exits=gathered.endings.exits)
     counted = uncounted.places(gathered.samples, gathered.falls)
+    lost = uncounted.lost(gathered.samples)
     gathered.samples += uncounted.steps(counted)
+    counted = {**counted, **lost}
     gathered.events = [
         (rank, name, uncounted.event(event, rank, counted)) for rank, name, event in gathered.events
     ]
