@@ -125,15 +125,17 @@ def _read(
             zone=zone,
         )
         tables.add({name: written[name] for name in sorted(lines.tabled)}, job, resource, found)
-    if of_kind["exporter"]:
+    exported = of_kind["exporter"]
+    if exported and not lines.kernels.hosts:
         from .hosts import pages  # noqa: PLC0415  it loads the tables of all vendors
 
-        if not lines.kernels.hosts:
-            lines.kernels.hosts |= pages.hosts(of_kind["exporter"])
+        lines.kernels.hosts |= pages.hosts(exported)
     settling.add(lines, resource, found)
-    if of_kind["exporter"]:
-        alone = len(of_kind["exporter"]) == sum(map(len, of_kind.values()))
-        pages.read(of_kind["exporter"], resource, found, alone=alone)
+    if exported:
+        from .hosts import pages  # noqa: PLC0415  as above
+
+        alone = len(exported) == sum(map(len, of_kind.values()))
+        pages.read(exported, resource, found, alone=alone)
     if of_kind["check"] or lines.checking:
         from .hosts import check_reports as checked  # noqa: PLC0415  most folders hold none
 

@@ -148,7 +148,8 @@ def _lost(stall: StalledWindow, valid: Flags, newest: Ints) -> Flags:
     before = valid[:, -1 - LOSSES_STEPS : -1]
     losses = len(before) * float((~before & before.any(axis=1, keepdims=True)).mean())
     last_one = newest == newest.max() - 1
-    return ended | (~told & last_one & (losses > LOSSES))
+    lost: Flags = ended | (~told & last_one & (losses > LOSSES))
+    return lost
 
 
 def _awaited(stall: StalledWindow) -> Flags:

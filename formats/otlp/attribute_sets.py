@@ -226,7 +226,8 @@ def _sums(
     total = np.zeros(len(pairs) + 1, np.uint64)
     if len(pairs):
         np.cumsum(np.frombuffer(mixed, np.uint64)[pairs], out=total[1:])
-    return total[cuts] - total[cuts - sizes]
+    apart: NDArray[np.uint64] = total[cuts] - total[cuts - sizes]
+    return apart
 
 
 def _mix(numbers: NDArray[np.uint64], odd: int) -> NDArray[np.uint64]:
