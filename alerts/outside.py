@@ -19,6 +19,10 @@ MOST_NOTED = 20
 """Entries of one incident's timeline."""
 BEFORE_SECONDS = 900.0
 """An alert that ended so long before an incident began has nothing to do with it."""
+UNREPEATED_SECONDS = 90_000.0
+"""A day and an hour after an alert was last sent it no longer counts as firing. An Alertmanager
+repeats what fires, every four hours by default, and never sends the end of an alert that ended
+while it was silenced or inhibited, or that it forgot as it was killed (0.25)."""
 
 _LONGEST_TEXT = 200
 
@@ -35,7 +39,12 @@ class TimelineNote:
 @dataclass(slots=True)
 class _OutsideAlerts:
     firing: Event
+    last_received: float
     resolved: Event | None = None
+
+    def begins_anew(self, event: Event, received_at: float) -> bool:
+        """Return whether what fires began after this was last sent, whose end was not sent."""
+        return self.last_received < event.at < received_at
 
 
 @dataclass(slots=True)
@@ -44,7 +53,7 @@ class OutsideAlerts:
 
     held: dict[str, _OutsideAlerts] = field(default_factory=dict)
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Event, received_at: float) -> None:
         """Take an alert event; what was received before is the same news."""
         key = str(event.attributes.get("fingerprint", ""))
         row = self.held.pop(key, None)
@@ -52,8 +61,9 @@ class OutsideAlerts:
             if row is None:
                 return
             row.resolved = event
-        elif row is None or row.resolved is not None:
-            row = _OutsideAlerts(event)
+        elif row is None or row.resolved is not None or row.begins_anew(event, received_at):
+            row = _OutsideAlerts(event, received_at)
+        row.last_received = received_at
         self.held[key] = row
         if len(self.held) > MOST:
             del self.held[next(iter(self.held))]
@@ -67,6 +77,8 @@ class OutsideAlerts:
                 continue
             ended = row.resolved
             if ended is not None and ended.at < opened_at - BEFORE_SECONDS:
+                continue
+            if ended is None and row.last_received < opened_at - UNREPEATED_SECONDS:
                 continue
             since = rfc3339(row.firing.at)
             yield TimelineNote(f"{key} {since}", _text(row.firing, f"fires since {since}"))

@@ -48,10 +48,11 @@ class IncidentPolicy:
     ) -> bool:
         """Return whether symptoms of one root make an incident; `costly`: see `is_costly`.
 
-        Above info they do. At info where that is what the fault is by its nature (a clock that is
-        off: the catalogue says that somebody wants to know), where a symptom asks for an action of
-        its own, or where steps are long for a reason that is named. What else is info lacks its
-        effect, or the proof of it; so does what is only claimed.
+        Above info they do. At info where that is what the fault is by its nature (a clock that
+        moved: the catalogue says that somebody wants to know), where a symptom asks for an action
+        of its own, or where steps are long for a reason that is named. What else is info lacks its
+        effect, or the proof of it; so does what is only claimed, and what its kind says asks for
+        nothing (a clock that has always been off).
         """
         if severity != "info" or not self.observes:
             return True
@@ -60,7 +61,7 @@ class IncidentPolicy:
         first = faults.catalogue()[cause.hypotheses[0].fault]
         symptoms = [symptom for symptom in symptoms if not symptom.claimed]
         asks = any(_asks(symptom) for symptom in symptoms)
-        by_nature = first.severity == "info" and bool(symptoms)
+        by_nature = first.severity == "info" and not all(map(_asks_nothing, symptoms))
         return by_nature or asks or _slows_for_a_reason(cause, symptoms)
 
     def is_costly(self, gpu_seconds: float, gpus: int) -> bool:
@@ -79,6 +80,11 @@ POST_MORTEM = IncidentPolicy(unnamed_minutes=0.0, observes=False)
 def _asks(symptom: Finding) -> bool:
     asks_from = kinds.catalogue()[symptom.kind].asks_from
     return asks_from is not None and symptom.score >= asks_from
+
+
+def _asks_nothing(symptom: Finding) -> bool:
+    asks_from = kinds.catalogue()[symptom.kind].asks_from
+    return asks_from is not None and symptom.score < asks_from
 
 
 def _slows_for_a_reason(cause: RootCause, symptoms: Sequence[Finding]) -> bool:

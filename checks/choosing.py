@@ -2,7 +2,8 @@
 
 A check has two outcomes for a cause: slow or failed, as often as the table says, or passed. Its
 worth is the expected fall of the entropy over the hypotheses, in bits; its price the time that it
-takes times the devices that wait for it. A cause at another host shows nothing here.
+takes, times the devices that wait for it and the one that the open question costs meanwhile. A
+cause at another host shows nothing here.
 """
 
 import math
@@ -16,7 +17,10 @@ from ..vocabulary.information import expected_gain
 
 LEAST_BITS = 0.02
 """What gains less settles nothing."""
-_LEAST_COST = 1.0
+ROUND_SECONDS = 15.0
+"""Until a check has begun and its result is ranked, however short it is."""
+WAITING = 1
+"""Devices that an open question costs: until it is settled the job stays slow, or stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,11 @@ class ChosenCheck:
     check: ActiveCheck
     gain: float
     cost: float
+
+    @property
+    def worth(self) -> float:
+        """Return the bits that a device-second gains, the seconds until it is known counted too."""
+        return self.gain / (self.cost + WAITING * (ROUND_SECONDS + self.check.seconds))
 
 
 def suspected(document: Mapping[str, Any]) -> list[SuspectedCause]:
@@ -94,13 +103,13 @@ def ranked(
         bits = gain(check, causes, host)
         if bits >= LEAST_BITS:
             found.append(ChosenCheck(check, bits, cost(check, devices)))
-    return sorted(found, key=lambda row: (-row.gain / row.cost, row.check.name))
+    return sorted(found, key=lambda row: (-row.worth, row.check.name))
 
 
 def cost(check: ActiveCheck, devices: int) -> float:
-    """Return the device-seconds that a check takes at a host with so many accelerators."""
+    """Return the device-seconds that a check keeps of a host with so many accelerators."""
     busy = {"none": 0, "one": 1, "all": max(devices, 1)}[check.devices]
-    return max(check.seconds * busy, _LEAST_COST)
+    return check.seconds * busy
 
 
 def gain(check: ActiveCheck, causes: Sequence[SuspectedCause], host: str) -> float:

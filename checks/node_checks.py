@@ -17,6 +17,10 @@ from .peers import PeerConnection, PeerError
 
 REPEAT_SECONDS = 3.0
 """About how long one check repeats; loading libraries comes on top."""
+WATCHED = 0.8
+"""Share of its longest time for which a check that disturbs nobody looks on."""
+RANKS_SECONDS = 12.0
+"""For how long ranks are watched where every check is run."""
 _PEER_SECONDS = 120.0
 """How long the peer's values are waited for: it may have more devices."""
 PAIR = "all_reduce_pair"
@@ -128,8 +132,7 @@ def _measured(
         order = replace(
             plan.order,
             check=one.name,
-            # What ranks do is watched, and not repeated: for less than a few steps it says nothing.
-            seconds=min(math.inf if one.needs == "ranks" else plan.repeat_seconds, one.seconds / 2),
+            seconds=_repeat_seconds(one, plan),
             names=names,
             ranks=_ranks(watch) if one.needs == "ranks" else (),
         )
@@ -153,6 +156,16 @@ def _measured(
                 given = [_without_peer(row, no_peer) for row in given]
             found[one.name] = given
     return found
+
+
+def _repeat_seconds(check: ActiveCheck, plan: CheckPlan) -> float:
+    """Return how long a check repeats. What it only watches, and was asked for, it watches long."""
+    watches = check.beside_jobs and check.devices == "none"
+    if watches and plan.only:
+        return check.seconds * WATCHED
+    # For less than a few steps what ranks do says nothing.
+    least = RANKS_SECONDS if check.needs == "ranks" else plan.repeat_seconds
+    return min(least, check.seconds / 2)
 
 
 def _ranks(watch: TrainerFinder) -> tuple[tuple[int, int], ...]:

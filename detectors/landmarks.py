@@ -19,6 +19,7 @@ class StepLandmark:
     """One rank at the end of one step. `updates` -1, `rate` NaN and texts empty where unknown.
 
     random: of the state of random numbers. stream: of the part of it that few draws leave as it is.
+    moments: the norm of the optimizer's averages.
     """
 
     attempt: int
@@ -31,6 +32,7 @@ class StepLandmark:
     random: str = ""
     rate: float = float("nan")
     stream: str = ""
+    moments: float = float("nan")
 
 
 class LandmarkMemory:
@@ -62,6 +64,14 @@ class LandmarkMemory:
             ),
             key=lambda one: one.attempt,
             default=None,
+        )
+
+    def is_first(self, landmark: StepLandmark) -> bool:
+        """Tell whether it is the first of its rank in its attempt."""
+        return not any(
+            one.step < landmark.step
+            for one in self._held
+            if (one.rank, one.attempt) == (landmark.rank, landmark.attempt)
         )
 
     def with_batch(self, landmark: StepLandmark) -> StepLandmark | None:

@@ -17,6 +17,7 @@ from .step_record import StepRecord
 from .suspicion import StepSuspicion
 
 EVENT = "training.batch"
+_SKETCH = ("gradient_own", "gradient_newest", "gradient_used")
 BEFORE = 2
 _REMEMBERED = 64
 _BURST, _REFILL_SECONDS = 48.0, 10.0
@@ -129,6 +130,14 @@ class BatchReports:
                 found["replicas"] = state.replicas
             if state.began_with:
                 found["weights_first"] = state.began_with
+            if state.gradients:
+                found["gradients"] = state.gradients
+            if math.isfinite(state.moments):
+                found["moments"] = state.moments
+            if state.sketch and state.passes == len(own):
+                # Several passes of one batch are no micro-batches.
+                found["passes"] = state.passes
+                found |= zip(_SKETCH, state.sketch, strict=True)
         if record.layers and reason != "landmark":
             found |= layer_gradients.described(record.layers)
         if not own:

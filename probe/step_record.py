@@ -42,7 +42,9 @@ class StepState:
 
     updates: as the optimizer counts them, -1 where it keeps no count. random: the state of torch's
     random numbers on the CPU. weights: sums of parameters by name. replicas: whose they are too.
-    began_with: where nothing says whose, a digest of the weights before this process trained.
+    began_with: where nothing says whose, a digest of the weights before this process trained, and
+    gradients one of what the update was made with. moments: norm of the optimizer's averages, NaN
+    where unknown. sketch: sums of a gradient, of all passes, the newest, and the update (texts).
     """
 
     updates: int = -1
@@ -50,6 +52,10 @@ class StepState:
     weights: Sequence[tuple[str, int]] = ()
     replicas: str = ""
     began_with: str = ""
+    gradients: str = ""
+    moments: float = math.nan
+    sketch: Sequence[str] = ()
+    passes: int = 0
 
 
 @dataclass(slots=True)

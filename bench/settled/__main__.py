@@ -18,6 +18,7 @@ from typing import Any
 from rankscope.lab import suites
 from rankscope.lab.scoring import matching
 from rankscope.lab.scoring.results import PIPELINE
+from rankscope.lab.simulator.shape import SimulationScenario
 from rankscope.lab.suites import SuiteError
 
 from .. import kept_cases
@@ -58,7 +59,11 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     found = list(kept_cases.kept(cases, options.results, collecting.collect))
-    asked = [one for case in found if (one := _asked(case, options.seed)) is not None]
+    asked = [
+        one
+        for case, held in zip(cases, found, strict=True)
+        if (one := _asked(held, case.scenario, options.seed)) is not None
+    ]
     document = _document(found, asked)
     print(json.dumps(document) if options.json else _text(document, asked))
     failed = [case.result for case in found if case.result.failed]
@@ -78,10 +83,10 @@ def _cases(options: argparse.Namespace) -> list[Any]:
     return chosen
 
 
-def _asked(case: CollectedCase, seed: int) -> AskedCase | None:
+def _asked(case: CollectedCase, scenario: SimulationScenario, seed: int) -> AskedCase | None:
     if case.asked is None:
         return None
-    courses = IncidentCourses(case, case.asked, seed)
+    courses = IncidentCourses(case, case.asked, scenario, seed)
     return AskedCase(
         str(case.result.case["name"]),
         str(case.result.case["fault"]),

@@ -1,5 +1,6 @@
 """Runs a case of a suite: what it found, and the pipeline where its leading causes are close."""
 
+import math
 import pickle
 import traceback
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ CLOSE_NATS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class AskedMoment:
-    """A close incident when it is asked about: the last time that it changed while it was open.
+    """A close incident when it is asked about: when it last changed while it and its fault lasted.
 
     `now` in epoch seconds. `evaluated`: how far evaluation had come. `pipeline` is pickled: each
     course of checks goes on from a copy. `run`: what was seen until then.
@@ -47,17 +48,22 @@ class CollectedCase:
 
 
 class OpenRun(RecordingRun):
-    """Keeps each incident as it was when it last changed while it was open."""
+    """Keeps each incident as it was when it last changed while it was open, and before `until`."""
 
-    def __init__(self) -> None:
+    def __init__(self, until: float = math.inf) -> None:
         super().__init__()
+        self._until = until
         self.open: dict[str, tuple[Incident, float]] = {}
 
     def _changed(self, changes: Sequence[object], now: float) -> None:
         super()._changed(changes, now)
         for identity, incident in self.incidents.items():
             held = self.open.get(identity)
-            if incident.status != "resolved" and (held is None or held[0] is not incident):
+            if (
+                incident.status != "resolved"
+                and now < self._until
+                and (held is None or held[0] is not incident)
+            ):
                 self.open[identity] = (incident, now)
 
 
@@ -66,9 +72,9 @@ def collect(case: SuiteCase) -> CollectedCase:
     empty = results.empty(case, case.name)
     try:
         made = recording.simulate(case.scenario, case.seed)
-        run = OpenRun()
-        run.play(made)
         truths = running.truths_of(made)
+        run = OpenRun(max((truth.until for truth in truths), default=math.inf))
+        run.play(made)
         result = _result(empty, made, run)
         outcome = matching.outcome(
             truths[0] if truths else None,

@@ -15,12 +15,13 @@ from rankscope.collector.intake.payloads import DecodedPayload
 from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.lab.scoring import placing
 from rankscope.lab.scoring.seen import CaseTruth
+from rankscope.lab.simulator.shape import SimulationScenario
 from rankscope.vocabulary.checks import ActiveCheck, runnable
 from rankscope.vocabulary.faults import UNKNOWN
 from rankscope.vocabulary.incidents import Incident
 from rankscope.vocabulary.samples import Event
 
-from . import leads
+from . import leads, visible
 from .collecting import CLOSE_NATS, AskedMoment, CollectedCase
 from .simulated import SimulatedChecks
 
@@ -61,7 +62,13 @@ class CourseResult:
 class IncidentCourses:
     """The courses of one close incident."""
 
-    def __init__(self, case: CollectedCase, asked: AskedMoment, seed: int = 1) -> None:
+    def __init__(
+        self,
+        case: CollectedCase,
+        asked: AskedMoment,
+        scenario: SimulationScenario,
+        seed: int = 1,
+    ) -> None:
         self._asked = asked
         result = case.result
         self._truths = [truth for truth in (result.truth, *result.also) if truth is not None]
@@ -72,7 +79,9 @@ class IncidentCourses:
         places = [topology.host(rank) for rank in sorted(topology.ranks)]
         self._hosts = list(dict.fromkeys(host for host in places if host is not None))
         name = f"{result.case['name']} {result.case['seed']} {seed}"
-        self._simulated = SimulatedChecks(self._truths, topology, name)
+        self._simulated = SimulatedChecks(
+            self._truths, topology, name, lambda check: visible.share(check, scenario)
+        )
 
     def unasked(self) -> CourseResult:
         """Return the incident as it would be without any check."""
@@ -112,7 +121,7 @@ class IncidentCourses:
         document = incident.document()
         causes = choosing.suspected(document)
         found = [
-            (row.gain / row.cost, row.check, host)
+            (row.worth, row.check, host)
             for host in choosing.hosts(document, self._hosts)
             for row in choosing.ranked(
                 causes,

@@ -1,13 +1,14 @@
 """Results of checks as they would be where this is the truth: simulated, by the table's own rates.
 
 A check whose subject is the fault is slow or failed as often as `vocabulary/checks` says that it
-shows it, at the faulty device. Any other check passes, but for `unlike`: so often a device that is
-drawn is called slow. That each device is told apart from its neighbours, that the fault is there
-while the check runs, and that every check of the table can be made on the host, is assumed.
+shows it, at the faulty device, where what the fault does can be seen by it (visible.py) and it is
+not over. Any other check passes, but for `unlike`: so often a device that is drawn is called slow.
+That each device is told apart from its neighbours, and that every check of the table can be made on
+the host, is assumed.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rankscope.lab.scoring.seen import CaseTruth
 from rankscope.vocabulary.checks import EVENT, ActiveCheck
@@ -16,14 +17,28 @@ from rankscope.vocabulary.topology import JobTopology
 
 _NODE = "node"
 
+Visible = Callable[[ActiveCheck], float]
+"""In which share of its runs a check meets the fault of the case, where it is one of its causes."""
+
+
+def always(_check: ActiveCheck) -> float:
+    return 1.0
+
 
 class SimulatedChecks:
     """Results on the hosts of a job, drawn from a seed: a check that is run again says the same."""
 
-    def __init__(self, truths: Sequence[CaseTruth], topology: JobTopology, seed: str) -> None:
+    def __init__(
+        self,
+        truths: Sequence[CaseTruth],
+        topology: JobTopology,
+        seed: str,
+        visible: Visible = always,
+    ) -> None:
         self._truths = truths
         self._topology = topology
         self._seed = seed
+        self._visible = visible
 
     def devices(self, host: str) -> int:
         """Return how many accelerators ranks of the job have on a host."""
@@ -32,8 +47,13 @@ class SimulatedChecks:
     def events(self, check: ActiveCheck, host: str, at: float) -> list[Event]:
         """Return what the agent of a host would send: an event a device, or one of the host."""
         chance = random.Random(f"{self._seed} {check.name} {host}")
-        shown = [truth for truth in self._truths if _shows(check, truth) and self._at(truth, host)]
-        likely = max([check.likelihood(truth.fault) for truth in shown], default=check.unlike)
+        shown = [
+            truth
+            for truth in self._truths
+            if _shows(check, truth) and self._at(truth, host) and at < truth.until
+        ]
+        found = max([check.likelihood(truth.fault) for truth in shown], default=check.unlike)
+        likely = check.unlike + self._visible(check) * (found - check.unlike)
         bad = chance.random() < likely
         devices = self._devices(host) if check.about == "gpu" else {}
         if not devices:

@@ -18,7 +18,7 @@ from rankscope.vocabulary import tables
 
 from . import runs, shapes
 from .scoring import score
-from .shapes import SpikeFault
+from .shapes import SpikeFault, SpikeShape
 
 
 def main() -> int:
@@ -31,22 +31,30 @@ def main() -> int:
     parser.add_argument("--runs", type=int, help="of each fault (default: as faults.toml says)")
     parser.add_argument("--first-seed", type=int, default=1000)
     parser.add_argument("--only", action="append", choices=sorted(faults))
+    parser.add_argument("--layout", action="append", choices=sorted(shapes.layouts()))
+    parser.add_argument("--mixed", choices=["faulty", "clean"],
+                        help="draw layout and fault too, of --runs seeds (20)")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=2, help="runs at once (default: 2)")
     parser.add_argument("--folder", type=Path, default=Path("bench-results") / "spikes")
     parser.add_argument("--replay", action="store_true", help="replay recordings, train nothing")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     file = given.folder / "runs.jsonl"
-    done = {} if given.replay else {(row["fault"], row["seed"]): row for row in _rows(file)}
-    counts = {name: given.runs or faults[name].runs for name in given.only or faults}
-    # One of each fault after the other: an interrupted set has of all of them.
-    wanted = [
-        (name, given.first_seed + number)
-        for number in range(max(counts.values()))
-        for name, count in counts.items()
-        if number < count
-    ]
-    missing = [key for key in wanted if key not in done]
+    done = {} if given.replay else {_key(row): row for row in _rows(file)}
+    if given.mixed:
+        seeds = range(given.first_seed, given.first_seed + (given.runs or 20))
+        wanted = [shapes.mixed(faults, seed, clean=given.mixed == "clean") for seed in seeds]
+    else:
+        counts = {name: given.runs or faults[name].runs for name in given.only or faults}
+        # One of each fault after the other: an interrupted set has of all of them.
+        wanted = [
+            shapes.drawn(faults[name], given.first_seed + number, shapes.layouts()[layout])
+            for number in range(max(counts.values()))
+            for name, count in counts.items()
+            if number < count
+            for layout in given.layout or [shapes.REPLICAS.name]
+        ]
+    missing = [shape for shape in wanted if _of_shape(shape) not in done]
     failed = 0
     if not given.replay:
         os.nice(5)
@@ -54,10 +62,10 @@ def main() -> int:
         runs.prepare()
     with ThreadPoolExecutor(1 if given.replay else given.jobs) as pool:
         made = [
-            pool.submit(_scored, faults[name], seed, given.folder, replay=given.replay)
-            for name, seed in missing
+            pool.submit(_scored, faults[shape.fault], shape, given.folder, replay=given.replay)
+            for shape in missing
         ]
-        for key, one in zip(missing, made, strict=True):
+        for shape, one in zip(missing, made, strict=True):
             try:
                 row = one.result()
             except runs.FailedTrainingError as error:
@@ -66,26 +74,36 @@ def main() -> int:
                 continue
             if row is None:
                 continue
-            done[key] = dict(row)
+            done[_of_shape(shape)] = dict(row)
             print(json.dumps(row), file=sys.stderr, flush=True)
             if not given.replay:
                 with file.open("a") as out:
                     print(json.dumps(row), file=out)
-    print(json.dumps(summed([done[key] for key in wanted if key in done]), indent=1))
+    print(
+        json.dumps(summed([done[key] for key in map(_of_shape, wanted) if key in done]), indent=1)
+    )
     return 1 if failed else 0
 
 
 def _scored(
-    fault: SpikeFault, seed: int, folder: Path, *, replay: bool
+    fault: SpikeFault, shape: SpikeShape, folder: Path, *, replay: bool
 ) -> Mapping[str, Any] | None:
     """Return the row of a run; None where there is no recording of it to replay."""
-    shape = shapes.drawn(fault, seed)
-    recording = folder / f"{fault.name}-{seed}.jsonl"
+    of = "" if shape.layout == shapes.REPLICAS.name else f"{shape.layout}-"
+    recording = folder / f"{of}{fault.name}-{shape.seed}.jsonl"
     if not replay:
         return score(fault, runs.run(shape, recording)).document()
     if not recording.exists():
         return None
     return score(fault, runs.of_recording(shape, recording)).document()
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, str, int]:
+    return row.get("layout", shapes.REPLICAS.name), row["fault"], row["seed"]
+
+
+def _of_shape(shape: SpikeShape) -> tuple[str, str, int]:
+    return shape.layout, shape.fault, shape.seed
 
 
 def summed(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:

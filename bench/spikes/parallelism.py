@@ -14,6 +14,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Subset
 
@@ -98,6 +100,24 @@ class SplitLayer(nn.Module):
         return self.split(self.norm(x)).square().mean()
 
 
+class PlacedSplitLayer(nn.Module):
+    """The same by distributed tensors: the norm is placed alike, the weight is split."""
+
+    def __init__(self, ranks: int, width: int) -> None:
+        super().__init__()
+        mesh = init_device_mesh("cpu", (ranks,))
+        self.norm = nn.Parameter(distribute_tensor(torch.ones(width), mesh, [Replicate()]))
+        whole = torch.randn(16 * ranks, width) / width**0.5
+        self.split = nn.Parameter(distribute_tensor(whole, mesh, [Shard(0)]))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        norm: Any = self.norm
+        split: Any = self.split
+        # Without `grad_placements` a gradient of this rank alone is taken for that of all.
+        x = nn.functional.layer_norm(x, norm.shape, norm.to_local())
+        return (x @ split.to_local().T).square().mean()
+
+
 def wrong_group(told: SilentRank) -> None:
     """Average over half of the ranks: a group of another axis of the layout."""
     groups = [dist.new_group([0, 1]), dist.new_group([2, 3])]
@@ -114,6 +134,14 @@ def layer_not_reduced(told: SilentRank) -> None:
 def split_norm_not_reduced(told: SilentRank) -> None:
     """Reduce no norm where the other weights are split over ranks, and rightly differ."""
     told.model = SplitLayer(told.rank, 33)
+    told.loss = lambda samples: told.model(samples.float() / 64)
+    told.run()
+
+
+def placed_norm_not_reduced(told: SilentRank) -> None:
+    """Forget that the gradient of a norm is a part, where distributed tensors place the weights."""
+    told.model = PlacedSplitLayer(told.ranks, 33)
+    told.share = 0
     told.loss = lambda samples: told.model(samples.float() / 64)
     told.run()
 
@@ -200,10 +228,18 @@ def sound_wrapped(told: SilentRank) -> None:
     told.run()
 
 
+def sound_parts(told: SilentRank) -> None:
+    """Train parts of one model that were seeded alike, and read the same data."""
+    told.share = 0
+    told.loss = lambda samples: told.model(samples.roll(told.rank, 1))
+    told.run()
+
+
 BUGS = (
     SilentBug("wrong_group", 4, wrong_group),
     SilentBug("layer_not_reduced", 2, layer_not_reduced),
     SilentBug("split_norm_not_reduced", 2, split_norm_not_reduced),
+    SilentBug("placed_norm_not_reduced", 2, placed_norm_not_reduced),
     SilentBug("reduced_twice", 2, reduced_twice),
     SilentBug("clipped_alone", 2, clipped_alone),
     SilentBug("wrapper_bypassed", 2, wrapper_bypassed),
@@ -213,6 +249,7 @@ BUGS = (
     SilentBug("same_data", 2, same_data),
     SilentBug("sound", 4, sound),
     SilentBug("sound_wrapped", 4, sound_wrapped),
+    SilentBug("sound_parts", 2, sound_parts),
 )
 
 

@@ -36,7 +36,7 @@ def score(fault: SpikeFault, run: SpikeRun) -> RunScore:
         texts = [text for _, rows in numeric for text in rows]
     texts += run.observations
     known = [text for text in texts if _kind(text) in fault.says and fault.words in text]
-    batch = any(_names(text, run.shape) for text in known) if fault.batch else None
+    batch = any(names_batch(text, run.shape) for text in known) if fault.batch else None
     return RunScore(run.shape, bool(known), batch, said)
 
 
@@ -64,11 +64,13 @@ def _kind(text: str) -> str:
     return text.partition(": ")[0]
 
 
-def _names(text: str, shape: SpikeShape) -> bool:
+def names_batch(text: str, shape: SpikeShape) -> bool:
     """Tell whether a text names the rank, one of the steps and the samples of the spoiled shard."""
     steps = "|".join(str(shape.at + one) for one in range(shape.lasts))
+    share = shape.share_of(shape.suspect)
+    ranks = "|".join(str(rank) for rank in range(shape.ranks) if shape.share_of(rank) == share)
     return bool(
         re.search(rf"step ({steps})\b", text)
-        and re.search(rf"rank {shape.suspect}\b", text)
+        and re.search(rf"rank ({ranks})\b", text)
         and "shard-" in text
     )

@@ -16,16 +16,20 @@ RARE = 8
 """The last tokens of the vocabulary, which the text has least."""
 
 
-def spoil(text: SampledCorpus, shape: SpikeShape) -> None:
-    """Overwrite the samples that the suspect rank has in the steps of the fault."""
+def spoil(text: SampledCorpus, shape: SpikeShape, micro: int = 1) -> None:
+    """Overwrite the samples that the suspect rank has in the steps of the fault.
+
+    micro: batches of a step.
+    """
     draw = torch.Generator().manual_seed(shape.seed + 99)
     steps = 1 if shape.fault == "odd_batch" else shape.lasts
-    for step in range(shape.at, shape.at + steps):
-        first = (step * shape.ranks + shape.suspect) * BATCH
+    share = shape.share_of(shape.suspect)
+    for batch in range(shape.at * micro, (shape.at + steps) * micro):
+        first = (batch * shape.shares + share) * BATCH
         rows = slice(first, first + BATCH)
         whole = (BATCH, CONTEXT + 1)
         if shape.fault == "duplicated_shard":
-            before = first - round(shape.factor) * shape.ranks * BATCH
+            before = first - round(shape.factor) * micro * shape.shares * BATCH
             text.samples[rows] = text.samples[before : before + BATCH].clone()
         elif shape.fault == "poisoned_shard":  # the same few rare tokens over and over
             kinds = min(round(shape.factor), RARE)

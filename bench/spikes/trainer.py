@@ -1,4 +1,4 @@
-"""Trains the tiny GPT, data-parallel over gloo on the CPU, with at most one fault of `spoiling`.
+"""Trains the tiny GPT over gloo on the CPU in one of `layouts`, with a fault of `spoiling` at most.
 
 One function a process: `train(told)`, started by `runs`, with the probe attached. The loop is what
 a user's is: a loader, a schedule, clipping at a norm that is never reached, a checkpoint.
@@ -14,16 +14,18 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Subset
 
 from rankscope import probe
 
-from . import spoiling
-from .gpt import BATCH, CONTEXT, TinyGpt, corpus
-from .shapes import SpikeShape
+from . import layouts, shapes, spoiling, trainers
+from .gpt import BATCH, CONTEXT, SampledCorpus, TinyGpt, corpus
+from .layouts import TrainedModel
+from .shapes import SpikeShape, TrainingLayout
 
-RATE, WARM_UP = 3e-3, 20
+WARM_UP = 20
+_LOOPS = ("transformers", "lightning")
+"""Layouts that bring a loop of their own."""
 PAUSE_SECONDS = 0.08
 """Added to each step: a spike is reported for 13 steps after its end, looked for each second."""
 
@@ -51,29 +53,61 @@ class TrainedAttempt:
 
 def train(told: TrainedAttempt) -> None:
     """Train to the end."""
-    shape, fault, rank = told.shape, told.fault, told.rank
-    ranks, suspect = shape.ranks, rank == shape.suspect
+    shape, rank = told.shape, told.rank
+    layout = shapes.layouts()[shape.layout]
     os.environ.update(told.environ)
-    watch: Any = probe.attach()
+    watch: Any = None if layout.parallel in _LOOPS else probe.attach()
     torch.set_num_threads(1)
     dist.init_process_group(
         "gloo", init_method=f"file://{told.folder}/meeting-{int(told.again)}",
-        rank=rank, world_size=ranks,
+        rank=rank, world_size=shape.ranks,
     )  # fmt: skip
     torch.manual_seed(shape.seed)
     model = TinyGpt()
-    text = corpus(shape.steps * BATCH * ranks, shape.seed)
-    if fault in spoiling.DATA:
-        spoiling.spoil(text, shape)
-    first, random = 0, None
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE)
-    if told.again:
-        first, random = resume(told, model, optimizer)
-    torch.manual_seed(shape.seed * 1000 + rank)
-    replica = DistributedDataParallel(model)
-    order = order_of(shape, rank, 0 if fault == "data_from_start" else first)
+    text = corpus(shape.steps * BATCH * shape.shares * layout.micro_batches, shape.seed)
+    if told.fault in spoiling.DATA:
+        spoiling.spoil(text, shape, layout.micro_batches)
+    if watch is None:
+        _loop_of_framework(told, layout, model, text)
+    else:
+        _loop(told, layout, model, text, watch)
+        watch.detach()
+    dist.destroy_process_group()
+
+
+def _loop_of_framework(
+    told: TrainedAttempt, layout: TrainingLayout, model: TinyGpt, text: SampledCorpus
+) -> None:
+    shape = told.shape
+    torch.manual_seed(shape.seed * 1000 + told.rank)
+
+    def rates(step: int) -> float:
+        return share_of(shape, told.fault, step)
+
+    if layout.parallel == "transformers":
+        trainers.transformers(
+            layout, model, text, shape.steps, rates, str(told.folder), PAUSE_SECONDS
+        )
+    else:
+        trainers.lightning(
+            layout, model, text, order_of(shape, told.rank, 0), shape.steps, rates, shape.ranks,
+            str(told.folder), PAUSE_SECONDS,
+        )  # fmt: skip
+
+
+def _loop(
+    told: TrainedAttempt, layout: TrainingLayout, model: TinyGpt, text: SampledCorpus, watch: Any
+) -> None:
+    shape, fault, rank = told.shape, told.fault, told.rank
+    suspect, micro = rank == shape.suspect, layout.micro_batches
+    trained = layouts.built(layout, model)
+    first, random = resume(told, trained) if told.again else (0, None)
+    torch.manual_seed(shape.seed * 1000 + shape.share_of(rank))
+    order = order_of(shape, rank, 0 if fault == "data_from_start" else first, micro)
     loader = DataLoader(Subset(text, order), batch_size=BATCH)
     watch.dataset(text, locate=lambda place: text.locate(order[place]))
+    if not layout.marked:
+        watch.continue_from(first)
     if random is not None:
         torch.set_rng_state(random)
     batches = iter(loader)
@@ -86,81 +120,61 @@ def train(told: TrainedAttempt) -> None:
     drifting = list(model.parameters()) if fault == "replica_drift" and suspect else []
     if shape.variant == "one" and drifting:
         drifting = spoiling.layer_of(model, shape)
-    half = Precision(2.0**shape.lasts) if fault == "fp16_overflow" else None
-    for step, samples in enumerate(batches, first):
-        if step >= (shape.stops if shape.resumes and not told.again else shape.steps):
-            break
+    if fault == "fp16_overflow":
+        trained.half_precision(2.0**shape.lasts)
+    end = shape.stops if shape.resumes and not told.again else shape.steps
+    for step in range(first, end):
         time.sleep(PAUSE_SECONDS)
         now[0] = step
-        for group in optimizer.param_groups:
-            group["lr"] = rate_of(shape, fault, step)
-        with watch.step(index=step):
-            optimizer.zero_grad()
-            with half.forward() if half else contextlib.nullcontext():
-                loss = replica(eased(samples, shape, fault, step))
-            (half.scaler.scale(loss) if half else loss).backward()
+        trained.set_rate(share_of(shape, fault, step))
+        with watch.step(index=step) if layout.marked else contextlib.nullcontext():
+            trained.gradients(eased(next(batches), shape, fault, step) for _ in range(micro))
             if step >= shape.at - EARLIER:
                 for parameter, gradient in unsynced.items():
                     parameter.grad = gradient[0]
-            if half:
-                half.scaler.unscale_(optimizer)
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1e9)
-            if half:
-                half.scaler.step(optimizer)
-                half.scaler.update()
-            else:
-                optimizer.step()
+            trained.clip()
+            trained.update()
         with torch.no_grad():
             if step == shape.at and suspect and fault == "weight_flip":
                 weight, place = spoiling.chosen(list(model.parameters()), shape)
                 spoiling.flip(weight.data, place, shape.lasts)
             if step == shape.at and suspect and fault == "optimizer_flip":
-                spoiling.flip_of_state(optimizer, shape)
+                spoiling.flip_of_state(trained.optimizers[0], shape)
             if step >= shape.at - EARLIER:
                 for parameter in drifting:
                     parameter.mul_(1.0 - shape.factor)
-            if half and step >= shape.at:  # a norm behind it hides the growth until it overflows
+            if fault == "fp16_overflow" and step >= shape.at:
+                # A norm behind it hides the growth until it overflows.
                 for parameter in model.blocks[-1].forward_layer[-1].parameters():
                     parameter.mul_(shape.factor)
         if shape.resumes and not told.again and step + 1 == shape.at:
-            save(told, model, optimizer, step + 1)
-    watch.detach()
-    dist.destroy_process_group()
+            save(told, trained, step + 1)
 
 
-class Precision:
-    """Half precision as torch has it: autocast, and a loss scale that falls at an overflow."""
-
-    def __init__(self, scale: float) -> None:
-        self.scaler = torch.amp.GradScaler("cpu", init_scale=scale)
-
-    def forward(self) -> Any:
-        """Return what a forward pass runs in."""
-        return torch.autocast("cpu", dtype=torch.float16)
-
-
-def order_of(shape: SpikeShape, rank: int, first: int) -> list[int]:
-    """Return the samples of a rank, from a step on."""
+def order_of(shape: SpikeShape, rank: int, first: int, micro: int = 1) -> list[int]:
+    """Return the samples of a rank, from a step on; `micro` batches a step."""
+    share, shares = shape.share_of(rank), shape.shares
     return [
         sample
-        for step in range(first, shape.steps)
-        for sample in range(
-            (step * shape.ranks + rank) * BATCH, (step * shape.ranks + rank + 1) * BATCH
-        )
+        for batch in range(first * micro, shape.steps * micro)
+        for sample in range((batch * shares + share) * BATCH, (batch * shares + share + 1) * BATCH)
     ]
 
 
-def rate_of(shape: SpikeShape, fault: str, step: int) -> float:
-    """Return the learning rate of a step: a warm-up, a cosine, and what a fault makes of them."""
+def share_of(shape: SpikeShape, fault: str, step: int) -> float:
+    """Return the learning rate of a step as a share of the highest.
+
+    A warm-up, a cosine, and what a fault makes of them.
+    """
     if fault == "warm_up_lost":
-        return shape.factor * RATE
+        return shape.factor
     if fault == "warm_restart" and step >= RESTART_AT:
         step += WARM_UP * (shape.variant == "at once") - RESTART_AT
     jumped = fault == "rate_jump" and shape.at <= step < shape.at + shape.lasts
     times = shape.factor if jumped else 1.0
     if step < WARM_UP:
-        return times * RATE * (step + 1) / WARM_UP
-    return times * RATE * (0.1 + 0.45 * (1 + math.cos(math.pi * step / shape.steps)))
+        return times * (step + 1) / WARM_UP
+    return times * (0.1 + 0.45 * (1 + math.cos(math.pi * step / shape.steps)))
 
 
 def eased(samples: torch.Tensor, shape: SpikeShape, fault: str, step: int) -> torch.Tensor:
@@ -173,29 +187,30 @@ def eased(samples: torch.Tensor, shape: SpikeShape, fault: str, step: int) -> to
     return torch.cat([part, samples[:, : CONTEXT + 1 - CONTEXT // 4]], dim=1)
 
 
-def save(told: TrainedAttempt, model: TinyGpt, optimizer: Any, step: int) -> None:
-    """Write what a resume needs; each rank its own random numbers."""
-    held = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step,
-            "random": torch.get_rng_state()}  # fmt: skip
+def save(told: TrainedAttempt, trained: TrainedModel, step: int) -> None:
+    """Write what a resume needs; each rank its own part, and its own random numbers."""
+    held = {"model": trained.model.state_dict(), "step": step, "random": torch.get_rng_state(),
+            "optimizers": [one.state_dict() for one in trained.optimizers]}  # fmt: skip
     torch.save(held, told.folder / f"checkpoint-{told.rank}.pt")
 
 
-def resume(told: TrainedAttempt, model: TinyGpt, optimizer: Any) -> tuple[int, torch.Tensor | None]:
+def resume(told: TrainedAttempt, trained: TrainedModel) -> tuple[int, torch.Tensor | None]:
     """Load a checkpoint, less what the fault loses.
 
     Return the step to go on from, and the state of random numbers: None where it is left as a new
     process has it.
     """
-    held = torch.load(told.folder / f"checkpoint-{told.rank}.pt")
-    model.load_state_dict(held["model"])
+    held = torch.load(told.folder / f"checkpoint-{told.rank}.pt", weights_only=False)
+    trained.model.load_state_dict(held["model"])
     if told.fault != "optimizer_lost":
-        optimizer.load_state_dict(held["optimizer"])
+        for optimizer, state in zip(trained.optimizers, held["optimizers"], strict=True):
+            optimizer.load_state_dict(state)
     random = held["random"]
     if told.fault == "wrong_random":
         if told.shape.variant == "another seed":
             random = torch.Generator().manual_seed(told.shape.seed + 7 + told.rank).get_state()
         elif told.shape.variant == "of rank 0":
-            random = torch.load(told.folder / "checkpoint-0.pt")["random"]
+            random = torch.load(told.folder / "checkpoint-0.pt", weights_only=False)["random"]
         else:
             random = None
     return int(held["step"]), random

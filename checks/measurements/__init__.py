@@ -9,15 +9,39 @@ another.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from . import buses, clocks, collectives, copies, cores, disks, matrices, names, stacks
+from . import (
+    buses,
+    clocks,
+    collectives,
+    copies,
+    cores,
+    devices,
+    disks,
+    kernel_lines,
+    matrices,
+    names,
+    ports,
+    stacks,
+)  # fmt: skip
 from .rows import CheckOrder, MeasuredRow
 
 MEASUREMENTS: Mapping[str, Callable[[CheckOrder], Sequence[MeasuredRow]]] = {
     "clock": clocks.kernel_clock,
     "bus": buses.present,
+    "device_lanes": devices.lanes,
+    "device_power": devices.power,
+    "device_heat": devices.heat,
+    "device_others": devices.others,
+    "ports": ports.down,
+    "port_errors": ports.errors,
+    "kernel_firmware": kernel_lines.firmware,
+    "kernel_lost": kernel_lines.lost,
+    "device_answers": devices.answers,
     "stack_saving": stacks.saving,
     "stack_gathering": stacks.gathering,
     "stack_loading": stacks.loading,
+    "stack_fetching": stacks.fetching,
+    "stack_collecting": stacks.collecting,
     "dns": names.resolution,
     "rendezvous": names.connection,
     "cpu": cores.hashing,

@@ -1,9 +1,12 @@
 """Where the ranks of this node spend their time: their main threads' stacks, a few times a second.
 
-Each check counts the samples whose innermost calls are of one kind: saving, gathering, loading. Of
-saving it is a rank's own share; of the others what it has beyond the median of its neighbours, for
-all of them wait for data and for one another now and then. A share of few samples is known badly:
-where two standard errors reach over the check's limit nothing is said.
+Each check counts the samples whose innermost calls are of one kind: saving, gathering, loading,
+fetching batches, collecting garbage. Of saving and fetching it is a rank's own share: a loader that
+keeps up is not waited for. Of gathering and loading it is what it has beyond the median of its
+neighbours, for all of them join results and prepare data now and then. Of collecting it is the
+share of all ranks together: each of them pauses seldom, and all wait for it.
+A share of few samples is known badly: where two standard errors reach over the check's limit
+nothing is said.
 """
 
 import math
@@ -15,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ...formats.stacks import py_spy
@@ -37,6 +41,13 @@ LOADING = re.compile(
     r"dataload|dataset|sampler|fetch|collate|tokeniz|preprocess|transform|decode|augment",
     re.IGNORECASE,
 )
+FETCHING = re.compile(
+    r"_next_data|_get_data|_next_index|__next__ \(dataloader|next_batch|get_batch|prefetch",
+    re.IGNORECASE,
+)
+COLLECTING = re.compile(r"^_?(?:PyGC_|gc_collect|collect_with_callback|collect_main)")
+"""Functions of the interpreter that collect: no Python call is of them."""
+_COLLECTS = b"gc_collect_main\0"
 
 Dump = Callable[[int], str]
 """Returns the stacks of a process as py-spy writes them; raises OSError, SubprocessError."""
@@ -57,6 +68,36 @@ def loading(order: CheckOrder) -> list[MeasuredRow]:
     return measured(order, LOADING, beyond=True)
 
 
+def fetching(order: CheckOrder) -> list[MeasuredRow]:
+    """Return of each rank the share in which it waits for its loader, whatever others do."""
+    return measured(order, FETCHING, beyond=False)
+
+
+def collecting(
+    order: CheckOrder,
+    *,
+    dump: Dump | None = None,
+    now: Callable[[], float] = time.monotonic,
+    root: Path = Path("/"),
+) -> list[MeasuredRow]:
+    """Return the share of all samples in which the interpreter collects garbage.
+
+    Its own frames are read for that, which stops a rank for some milliseconds at each look.
+    """
+    for rank, pid in order.ranks:
+        if not _has_names(root / "proc" / str(pid)):
+            return [MeasuredRow("ranks", missing=f"the interpreter of rank {rank} has no symbols")]
+    dump = dump or _dump("--native")
+    seen, why = _watched(order, COLLECTING, dump, now)
+    samples = [one for found in seen.values() for one in found]
+    if why or len(samples) < _FEWEST:
+        few = f"{len(samples)} stacks in all; {_FEWEST} are asked for"
+        return [MeasuredRow("ranks", missing=why if not samples else few)]
+    share = statistics.mean(samples)
+    margin = _ERRORS * math.sqrt(_variance(share, len(samples)))
+    return [_beyond_doubt("ranks", share, margin, len(samples), _limit(order))]
+
+
 def measured(
     order: CheckOrder,
     kind: re.Pattern[str],
@@ -66,25 +107,53 @@ def measured(
     now: Callable[[], float] = time.monotonic,
 ) -> list[MeasuredRow]:
     """Return a row a rank, or one that says why there is none. `dump` is py-spy's own."""
+    seen, why = _watched(order, kind, dump or _dump("--nonblocking"), now)
+    if not seen:
+        return [MeasuredRow("", missing=why)]
+    return [_row(rank, seen, why, limit=_limit(order), beyond=beyond) for rank in seen]
+
+
+def _watched(
+    order: CheckOrder, kind: re.Pattern[str], dump: Dump | None, now: Callable[[], float]
+) -> tuple[Mapping[int, Sequence[float]], str]:
+    """Return of each rank in which samples it does what is looked for, and why some are missing."""
     if not order.ranks:
-        return [MeasuredRow("", missing="no training process of this node can be seen")]
-    dump = dump or _dump()
+        return {}, "no training process of this node can be seen"
     if dump is None:
-        return [MeasuredRow("", missing=_MISSING)]
+        return {}, _MISSING
     seen: dict[int, list[float]] = {rank: [] for rank, _ in order.ranks}
     end, why = now() + order.seconds, ""
-    while now() < end:
-        for rank, pid in order.ranks:
-            try:
-                calls = py_spy.main_thread(dump(pid))
-            except (OSError, subprocess.SubprocessError) as error:
-                why = f"py-spy: {error}"[:200]
-                continue
-            if calls:
-                seen[rank].append(float(any(kind.search(call) for call in calls[:INNERMOST])))
-        time.sleep(_PAUSE_SECONDS)
-    limit = runnable()[order.check].limit or 0.0
-    return [_row(rank, seen, why, limit=limit, beyond=beyond) for rank in seen]
+    with ThreadPoolExecutor(len(order.ranks)) as looking:
+        while now() < end:
+            looks = {rank: looking.submit(dump, pid) for rank, pid in order.ranks}
+            for rank, look in looks.items():
+                try:
+                    calls = py_spy.main_thread(look.result())
+                except (OSError, subprocess.SubprocessError) as error:
+                    why = f"py-spy: {error}"[:200]
+                    continue
+                if calls:
+                    seen[rank].append(float(any(kind.search(call) for call in calls[:INNERMOST])))
+            time.sleep(_PAUSE_SECONDS)
+    return seen, why
+
+
+def _has_names(process: Path) -> bool:
+    """Return whether the interpreter of a process has the names of its own functions."""
+    try:
+        lines = (process / "maps").read_text(errors="replace").splitlines()
+        paths = {row[5] for line in lines if len(row := line.split(maxsplit=5)) == 6}
+        return any(
+            _COLLECTS in (process / "root" / path.lstrip("/")).read_bytes()
+            for path in sorted(paths)
+            if path.startswith("/") and "python" in Path(path).name and ".cpython-" not in path
+        )
+    except OSError:
+        return False
+
+
+def _limit(order: CheckOrder) -> float:
+    return runnable()[order.check].limit or 0.0
 
 
 def _row(
@@ -102,9 +171,12 @@ def _row(
     value, doubt = shares[rank] - usual, _variance(shares[rank], len(samples))
     if beyond:
         doubt += _variance(usual, min(len(seen[one]) for one in shares if one != rank))
-    margin = _ERRORS * math.sqrt(doubt)
+    return _beyond_doubt(name, value, _ERRORS * math.sqrt(doubt), len(samples), limit)
+
+
+def _beyond_doubt(name: str, value: float, margin: float, count: int, limit: float) -> MeasuredRow:
     if value - margin <= limit < value + margin:
-        text = f"{value:.0%} of {len(samples)} stacks, give or take {margin:.0%}: too few to tell"
+        text = f"{value:.0%} of {count} stacks, give or take {margin:.0%}: too few to tell"
         return MeasuredRow(name, missing=text)
     return MeasuredRow(name, (value,))
 
@@ -115,7 +187,7 @@ def _variance(share: float, count: int) -> float:
     return likely * (1 - likely) / (count + 2)
 
 
-def _dump() -> Dump | None:
+def _dump(how: str) -> Dump | None:
     beside = str(Path(sys.executable).parent)
     found = shutil.which("py-spy", path=os.pathsep.join([beside, os.environ.get("PATH", "")]))
     if found is None:
@@ -124,7 +196,7 @@ def _dump() -> Dump | None:
 
     def dump(pid: int) -> str:
         done = subprocess.run(
-            [program, "dump", "--nonblocking", "--pid", str(pid)],
+            [program, "dump", how, "--pid", str(pid)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_DUMP_SECONDS,

@@ -1,5 +1,6 @@
 """Which kind each file of a folder is, by what it holds, and the reader that takes it."""
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
@@ -15,6 +16,7 @@ from ..recordings.otlp_lines import RecordingError
 from .collectives import debug_server, nccl, ras, recorders, stacks
 from .files import inputs
 from .found import ArtefactContents
+from .job.endings import UNDATED
 from .logs import (
     error_files,
     event_files,
@@ -104,9 +106,12 @@ def _read(
         lines.hang.files[name] |= ranks
     stacked = {name: path for name, path in of_kind["log"].items() if name in lines.stacked}
     stood = stacks.read(stacked, of_kind["log"], lines.whose, found, went_on=survival.went_on)
-    lines.hang.stood(stood.waiting, stood.late, stood.apart)
-    lines.events += [(rank, "", event) for rank, event in stood.events]
-    debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone)
+    dated = [sample.at for _, sample in lines.samples]
+    stepped = math.inf if any(at < UNDATED for at in dated) else max(dated, default=None)
+    served = debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone, stepped=stepped)
+    for one in (stood, served):
+        lines.hang.stood(one.waiting, one.late, one.apart)
+        lines.events += [(rank, "", event) for rank, event in one.events]
     nccl.read_inspector(of_kind["inspector"], resource, found)
     if lines.tabled:
         from .hosts import tables  # noqa: PLC0415  most folders hold none
@@ -120,12 +125,17 @@ def _read(
             zone=zone,
         )
         tables.add({name: written[name] for name in sorted(lines.tabled)}, job, resource, found)
-    settling.add(lines, resource, found)
-    if of_kind["exporter"]:
+    exported = of_kind["exporter"]
+    if exported and not lines.kernels.hosts:
         from .hosts import pages  # noqa: PLC0415  it loads the tables of all vendors
 
-        alone = len(of_kind["exporter"]) == sum(map(len, of_kind.values()))
-        pages.read(of_kind["exporter"], resource, found, alone=alone)
+        lines.kernels.hosts |= pages.hosts(exported)
+    settling.add(lines, resource, found)
+    if exported:
+        from .hosts import pages  # noqa: PLC0415  as above
+
+        alone = len(exported) == sum(map(len, of_kind.values()))
+        pages.read(exported, resource, found, alone=alone)
     if of_kind["check"] or lines.checking:
         from .hosts import check_reports as checked  # noqa: PLC0415  most folders hold none
 

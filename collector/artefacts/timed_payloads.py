@@ -66,8 +66,8 @@ def in_order(
         if nanoseconds(sample.at):
             turn = pace.turn(int(sample.at))
             if eventful:
-                event = bisect_left(eventful, int(sample.at))
-                turn = min([turn, *eventful[event : event + 1]])
+                later = bisect_left(eventful, int(sample.at))
+                turn = min([turn, *eventful[later : later + 1]])
             named = samples.setdefault(turn, {})
             named.setdefault((resource, sample.metric), []).append(sample)
     alike: Counter[tuple[object, ...]] = Counter()

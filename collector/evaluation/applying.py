@@ -37,10 +37,7 @@ class EntryApplier(Generic[P]):
         health: CollectorHealth,
         defects: DefectLog,
         observer: PayloadObserver | None = None,
-        before: Callable[[], None] = lambda: None,
     ) -> None:
-        """`before` is called before each piece of work."""
-        self._before = before
         self._pipeline = pipeline
         self._decoders = decoders
         self._storing = storing
@@ -113,7 +110,6 @@ class EntryApplier(Generic[P]):
             failed=self._defects.met,
             acted=self._acted,
             took=self._health.evaluation_seconds.observe,
-            before=self._before,
         )
         return EvaluationSchedule(
             self._pipeline, hooks, skips=self._skips, lock=self._lock, at=moment

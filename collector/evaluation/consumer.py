@@ -23,7 +23,6 @@ from .consumed_log import ConsumedLog
 from .overload import OverloadSkips, RecordedSkips
 from .recovery import RecoveryPlan
 from .restart import EvaluationRestart
-from .right_of_way import RightOfWay
 from .schedule import PipelineEvaluator
 from .snapshot_timer import SnapshotTimer
 from .snapshots import PipelineSnapshot
@@ -48,9 +47,8 @@ class EvaluationConsumer(Generic[P]):
         health: CollectorHealth,
         refused: Callable[[int], None] = lambda _points: None,
         observer: PayloadObserver | None = None,
-        waiting: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`refused` gets how many points had no room; `waiting` tells whether senders wait."""
+        """`refused` gets how many points had no room."""
         self._journal = log.journal
         self._received = log.received
         self._tail = log.tail
@@ -80,7 +78,6 @@ class EvaluationConsumer(Generic[P]):
             health=health,
             defects=self._defects,
             observer=observer,
-            before=RightOfWay(waiting=waiting, behind=self.lag).give,
         )
         self._restart = EvaluationRestart(
             self._applying,

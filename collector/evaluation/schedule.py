@@ -90,14 +90,13 @@ class ScheduleHooks:
     `changed` gets the changes of one second and that second, `acted` an action, its changes and
     its time. `failed` gets what a defect of the pipeline raised: the stage ("evaluate", "metrics",
     "events", "act", "shared") and the exception; time goes on. `took` gets the seconds of each
-    evaluation. `before` is called before each piece of work, without the lock.
+    evaluation.
     """
 
     changed: Callable[[Sequence[Any], float], None]
     failed: Callable[[str, Exception], None]
     acted: Callable[[RecordedAction, Sequence[Any], float], None] = lambda *_: None
     took: Callable[[float], None] = lambda _seconds: None
-    before: Callable[[], None] = lambda: None
 
 
 class EvaluationSchedule:
@@ -145,7 +144,6 @@ class EvaluationSchedule:
             return
         self._quiet_at = math.floor(now) + QUIET_SECONDS
         self._changed = True
-        self._hooks.before()
         try:
             with self._lock:
                 if entry.metrics is not None:
@@ -185,23 +183,20 @@ class EvaluationSchedule:
         return second if second <= last else None
 
     def _evaluate(self, second: float) -> None:
-        took = 0.0
+        began = time.perf_counter()
         changes: list[Any] = []
         try:
             jobs = self._pipeline.evaluate_jobs(second)
             while True:
-                self._hooks.before()
-                began = time.perf_counter()
                 with self._lock:
                     part = next(jobs, None)
-                took += time.perf_counter() - began
                 if part is None:
                     break
                 changes += part
         except Exception as error:  # noqa: BLE001  the edge of one evaluation, counted
             self._hooks.failed("evaluate", error)
         finally:
-            self._hooks.took(took)
+            self._hooks.took(time.perf_counter() - began)
         if changes:
             self._hooks.changed(changes, second)
 

@@ -103,7 +103,6 @@ class CollectorStages(Generic[P]):
             health=health,
             refused=self._limit.refused,
             observer=tracing,
-            waiting=self.intake.waiting,
         )
 
         health.lag_seconds.set_function(self.consumer.lag)

@@ -125,10 +125,6 @@ class IntakeThread:
         """
         return self._queue.put(payload)
 
-    def waiting(self) -> bool:
-        """Tell whether payloads wait to be decoded, written and acknowledged."""
-        return self._queue.bytes > 0
-
     def watermark(self) -> float:
         """Return a time up to which the tail has everything: what comes later is received later."""
         with self._times:

@@ -8,7 +8,7 @@ from ...alerts.shared import messages
 from ...formats.otlp import decode
 from ...formats.otlp.columns import SeriesTable
 from ...formats.otlp.errors import UndecodableError
-from ...formats.remote_write import RemoteWriteDecoder
+from ...formats.remote_write import PassedOnDecoder, RemoteWriteDecoder
 from ..journal import actions
 from ..journal.kinds import PayloadKind
 from . import permits
@@ -20,8 +20,8 @@ class PayloadDecoder:
 
     def __init__(self, table: SeriesTable) -> None:
         self.table = table
-        self._metrics = decode.MetricsDecoder(table)
         self._remote_write = RemoteWriteDecoder(table)
+        self._metrics = PassedOnDecoder(decode.MetricsDecoder(table), self._remote_write)
 
     def decode(self, payload: Payload) -> DecodedPayload:
         """Return what the payload holds. Raises UndecodableError for what its kind is not."""

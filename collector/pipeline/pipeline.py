@@ -172,7 +172,7 @@ class DetectionPipeline:
         """Take events, received at `now`."""
         outside = [event for event in events if event.name == EVENT]
         for event in outside:
-            self.outside.take(event if 0 < event.at <= now else replace(event, at=now))
+            self.outside.take(event if 0 < event.at <= now else replace(event, at=now), now)
         if outside:
             # An alert about a host or job is no report of it: a silent one stays silent.
             events = [event for event in events if event.name != EVENT]

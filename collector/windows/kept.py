@@ -20,9 +20,17 @@ OWN, RATIO = "~own", "~ratio"
 REFIT_GROWTH = 1.1
 """Tokens are fitted anew when there are so many times the steps of the last fit."""
 
+UNLIKE = 0.05
+"""So is what a rank was never given before, by this share: even batches have become uneven."""
+
+_NO_TOKENS = (float("inf"), float("-inf"))
+
 
 class KeptFeatures:
     """What was computed of one grid, and of what."""
+
+    _tokens = _NO_TOKENS
+    """The fewest and most that were fitted; here, as snapshots of earlier builds have none."""
 
     def __init__(self) -> None:
         self._plane: str | None = None
@@ -43,7 +51,8 @@ class KeptFeatures:
         columns, here = grid.columns, grid.columns.here
         dirty = columns.dirty[here]
         if dirty.any():
-            plane, fit = compute_time.own_plane(steps), self._token_fit(steps)
+            plane = compute_time.own_plane(steps)
+            fit = self._token_fit(steps, np.flatnonzero(dirty))
             if plane != self._plane or fit != self._fit or not np.array_equal(role_of, self._roles):
                 self._plane, self._fit, self._roles = plane, fit, role_of
                 dirty[:] = True
@@ -89,17 +98,28 @@ class KeptFeatures:
                 with np.errstate(over="ignore"):
                     columns.planes[number][where, : len(values)] = values.T
 
-    def _token_fit(self, steps: StepValues) -> compute_time.TokenFit | None:
+    def _token_fit(self, steps: StepValues, changed: Ints) -> compute_time.TokenFit | None:
         count = len(steps.index)
-        if (
-            not steps.has(compute_time.TOKENS)
-            or REFIT_GROWTH * self._fitted > count >= self._fitted
-        ):
+        if not steps.has(compute_time.TOKENS):
+            return self._fit
+        fewest, most = _between(steps.plane(compute_time.TOKENS)[:, changed])
+        known = (1 - UNLIKE) * self._tokens[0] <= fewest and most <= (1 + UNLIKE) * self._tokens[1]
+        if REFIT_GROWTH * self._fitted > count >= self._fitted and known:
             return self._fit
         self._fitted = count
+        self._tokens = min(fewest, self._tokens[0]), max(most, self._tokens[1])
         # As many ranks as are looked at in the end.
         stride = max(1, steps.at.size // (2 * compute_time.FIT_POINTS))
         planes = {name: plane[::stride] for name, plane in steps.planes.items()}
         some = StepValues(steps.index, steps.at[::stride], planes)
         own: Floats | None = compute_time.compute_time(some)
         return None if own is None else compute_time.token_fit(own, some.plane(compute_time.TOKENS))
+
+
+def _between(tokens: Floats) -> tuple[float, float]:
+    """Return the fewest and the most tokens of a rank in these steps."""
+    known = np.isfinite(tokens)
+    return (
+        float(tokens.min(initial=np.inf, where=known)),
+        float(tokens.max(initial=-np.inf, where=known)),
+    )

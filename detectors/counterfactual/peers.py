@@ -112,9 +112,11 @@ class PeerWork:
         shift = (number + 1) * STRIDE + 3 * np.arange(len(rows))
         columns = (np.arange(steps)[None, :] + shift[:, None]) % steps
         of_peer = (chosen[:, None], columns)
-        stray = self.freed[of_peer] / usual[columns]
         ratio = self._ratio(rows, peers) / self._ratio(chosen, peers)
-        busy = stray * usual * self._by_tokens[rows] * ratio[:, None]
+        # Of a step in which nobody of the role worked there is nothing to stray from.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            stray = self.freed[of_peer] / usual[columns]
+            busy = stray * usual * self._by_tokens[rows] * ratio[:, None]
         return RankWork(
             np.nan_to_num(self._work.data[of_peer]),
             np.nan_to_num(self._work.beside[of_peer]),

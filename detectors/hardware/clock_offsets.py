@@ -16,6 +16,10 @@ OFFSET = "system.clock.offset"
 FIRST = 8
 """So many of the oldest readings tell where a clock was."""
 
+STANDS = 0.8
+"""The score of a clock that has not moved: what is compared here is freed of its offset, and who
+reads the logs can do the same."""
+
 SCATTER, MOST_OF_THEM = 5.0, 0.75
 """A clock is one of its peers' within so many times what so many of them differ by: in a cluster
 without a common time source all clocks are off, and none is a host's fault."""
@@ -37,7 +41,8 @@ class ClockOffsetsDetector(Detector):
     The newest reading and the one `seconds` before must both be beyond `least`, on the same side,
     and beyond all that its peers' clocks differ by among themselves. A
     clock that has moved by as much from where it was, and away from its peers, is off as well, and
-    since then: clocks that stray by a tenth of a second each hide what one of them does.
+    since then: clocks that stray by a tenth of a second each hide what one of them does. Only that
+    asks somebody to look: one that has always been off, and stays so, is worth an observation.
     It costs the job nothing, so it is worth knowing and no more: telemetry is freed of offsets
     before anything is compared, while logs of two hosts can no longer be put in order.
 
@@ -93,6 +98,7 @@ class ClockOffsetsDetector(Detector):
                 continue
             now, first = float(value[host]), medians.middle(past[:FIRST])
             zero, middle = self._moved(now, first, float(others[host])), float(others[host])
+            score = STANDS if zero is None else 1.0
             if zero is None:
                 if _among_its_peers(value[valid], now):
                     continue
@@ -110,7 +116,7 @@ class ClockOffsetsDetector(Detector):
                     entity,
                     onset=began,
                     magnitude=abs(now - middle),
-                    score=1.0,
+                    score=score,
                     signal=OFFSET,
                     observed=now,
                     expected=middle,

@@ -18,6 +18,9 @@ REASON = re.compile(
 )
 """Reasons of schedulers that take a host, and not the whole job, away."""
 
+_LIMIT = re.compile(r"time.?limit|wall.?time|deadline.?exceeded", re.IGNORECASE)
+"""Reasons of schedulers whose time for the job was up."""
+
 LOST = re.compile(r"node.?(?:lost|fail|down|not.?responding)", re.IGNORECASE)
 """Reasons that say of a host itself that it failed or does not answer."""
 
@@ -72,8 +75,10 @@ class EvictionsDetector(Detector):
             reason, text = _reason_of(event), text_of(event).strip()
             found_in = window.searches.found
             lost = found_in(LOST, event, _reason_of)
-            if not lost and not any(
-                found_in(REASON, event, read) for read in (_reason_of, text_of)
+            if not (
+                lost
+                or found_in(_LIMIT, event, _reason_of)
+                or any(found_in(REASON, event, read) for read in (_reason_of, text_of))
             ):
                 continue
             host = event.resource.host

@@ -106,6 +106,7 @@ class LinkFlapsDetector(Detector):
         return findings
 
     def _counters(self, window: JobWindow, found: dict[str, _PortFlaps]) -> None:
+        down = _down(window)
         for plane in ports.planes(window, ERRORS, DOWNED):
             grown = counters.growth(plane.readings, self.seconds)
             for number, row in enumerate(grown.rows.tolist()):
@@ -115,6 +116,10 @@ class LinkFlapsDetector(Detector):
                 # The carrier changes twice a flap.
                 count = float(grown.total[number])
                 count = np.ceil(count / 2) if plane.middle == "carrier_changes" else count
+                # The newest loss of a port that is down is no flap yet.
+                count -= entity.id in down
+                if count <= 0:
+                    continue
                 first, last = float(grown.first[number, 1]), float(grown.last[number, 1])
                 held = found.setdefault(entity.id, _PortFlaps(entity))
                 held.add(plane.middle, float(count), first, last)
@@ -157,3 +162,13 @@ class LinkFlapsDetector(Detector):
             if count:
                 held = found.setdefault(entity.id, _PortFlaps(entity))
                 held.add("events", count, event.at, event.at)
+
+
+def _down(window: JobWindow) -> set[str]:
+    """Return the ids of the ports that are down by their newest reading."""
+    return {
+        entity.id
+        for plane in ports.planes(window, "hw.network.up")
+        for row in np.flatnonzero(plane.readings.latest()[0] == 0).tolist()
+        if (entity := plane.entity(window, row)) is not None
+    }

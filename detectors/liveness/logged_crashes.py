@@ -18,6 +18,9 @@ from .stops import is_root, rank_of
 TOGETHER_SECONDS = 60.0
 """Ranks that wait for one rendezvous give it up within so long."""
 
+_STOOD = frozenset({"nccl.watchdog_stuck", "nccl.heartbeat_timeout"})
+"""Signatures of processes that had stood for minutes: the stall before them is the trouble."""
+
 SILENT_SECONDS = 10.0
 """Ranks that sent nothing for so long, and three intervals of their hosts, are gone."""
 
@@ -34,8 +37,9 @@ class LoggedCrashesDetector(Detector):
     rendezvous that not all have reached) and all are silent from then on.
 
     Where exits are reported they say more, and this says nothing. Neither does it where ranks said
-    that they leave, a scheduler said that it stops the job, or a collective had timed out before
-    the error: what follows is the end of those, or the stall is the trouble.
+    that they leave, a scheduler said that it stops the job, a collective had timed out before the
+    error, or the process says that it had not got on for minutes: what follows is the end of those,
+    or the stall is the trouble.
 
     Parameters
     ----------
@@ -167,7 +171,7 @@ def _found(window: JobWindow) -> tuple[list[Event], list[Event]]:
     since = last - usual if np.isfinite(last) else -np.inf
     roots = [e for e in stops.roots(window) if is_root(e) and rank_of(e) is not None]
     roots = sorted((e for e in roots if e.at > since), key=lambda event: event.at)
-    if not roots or stops.exits_of(window):
+    if not roots or stops.exits_of(window) or signature_of(roots[0]) in _STOOD:
         return [], []
     before = min((*stops.wishes(window), *stops.timed_out(window)), default=np.inf)
     if before <= roots[0].at + stops.POLLED_SECONDS:

@@ -1,6 +1,7 @@
 """Pauses of normal life: evaluations and checkpoints, announced or survived before."""
 
 from collections import Counter
+from collections.abc import Collection
 
 from ..window import JobWindow
 
@@ -9,6 +10,9 @@ TEARDOWN_SECONDS = 30.0
 
 SURELY_SECONDS = 60.0
 """What a pause may take that the job has not shown before."""
+
+SHOWN = 5
+"""Pauses of one kind of which the longest says what the next one may take."""
 
 
 def phase(window: JobWindow) -> str:
@@ -38,15 +42,32 @@ def longest(window: JobWindow) -> float:
     return window.baselines.longest_gap
 
 
-def just_announced(window: JobWindow, last: float, usual: float) -> bool:
-    """Tell whether somebody evaluated or wrote a checkpoint just before the stall, or ended it."""
-    since, pausing = last - max(5.0, 3 * usual), set[object]()
+def just_announced(window: JobWindow, last: float, usual: float) -> set[str]:
+    """Return which pauses were announced just before the stall, or ended then: eval, checkpoint."""
+    since, pausing, found = _just_before(last, usual), dict[object, str](), set[str]()
     for event in window.named("training.phase"):
-        rank, said = event.attributes.get("rank"), event.attributes.get("phase")
+        rank, said = event.attributes.get("rank"), str(event.attributes.get("phase"))
         if said in ("eval", "checkpoint"):
-            pausing.add(rank)
+            pausing[rank] = said
         if event.at >= since and rank in pausing:
-            return True
+            found.add(pausing[rank])
         if said == "train":
-            pausing.discard(rank)
-    return False
+            pausing.pop(rank, None)
+    return found
+
+
+def shown(window: JobWindow, kinds: Collection[str], last: float, usual: float) -> bool:
+    """Tell whether the job has survived each of these kinds of pause often, before the newest."""
+    counts = Counter[tuple[object, object]](
+        (event.attributes.get("phase"), event.attributes.get("rank"))
+        for event in window.named("training.phase")
+        if event.at < _just_before(last, usual)
+    )
+    most = Counter[object]()
+    for (kind, _), count in counts.items():
+        most[kind] = max(most[kind], count)
+    return all(most[kind] >= SHOWN for kind in kinds)
+
+
+def _just_before(last: float, usual: float) -> float:
+    return last - max(5.0, 3 * usual)

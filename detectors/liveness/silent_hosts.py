@@ -263,12 +263,15 @@ def _silent_before(window: JobWindow, host: int, late: Flags, interval: Floats) 
 def _pause_ends(window: JobWindow) -> float:
     """Return until when a pause that was announced just now may last; -inf where none was.
 
-    An agent that is away meanwhile cannot be told from a host that is.
+    An agent that is away meanwhile cannot be told from a host that is. How long the job pauses is
+    known once it has paused often: that it takes far longer than ever at the very moment at which
+    an agent falls silent is no chance.
     """
     last, usual = window.features.pace
-    if not np.isfinite(last) or not pauses.just_announced(window, last, usual):
+    if not np.isfinite(last) or not (kinds := pauses.just_announced(window, last, usual)):
         return float("-inf")
-    return last + max(pauses.SURELY_SECONDS, 1.5 * pauses.longest(window))
+    surely = 0.0 if pauses.shown(window, kinds, last, usual) else pauses.SURELY_SECONDS
+    return last + max(surely, 1.5 * pauses.longest(window))
 
 
 def _job_was_over(window: JobWindow, host: int, limit: Floats) -> bool:

@@ -13,7 +13,7 @@ from ...vocabulary.findings import Finding
 from .. import activity, medians
 from ..findings import report
 from ..tenants import signature_of, text_of
-from ..window import Flags, Floats, JobWindow
+from ..window import Flags, Floats, Ints, JobWindow
 from . import stops
 
 AGE = "training.progress.age"
@@ -44,6 +44,10 @@ _WAITING = re.compile(r"recv|synchronize|backward|wait|select|poll", re.IGNORECA
 
 _PAUSING = re.compile(r"checkpoint|torch\.save|serializ|safetensors|evaluat|validat", re.IGNORECASE)
 """Words in a stack that explain why a rank is elsewhere: it saves or evaluates."""
+
+LOSSES_STEPS, LOSSES = 64, 0.02
+"""Steps before the last one that tell how many reports of single ranks are lost a step; from so
+many on the last one may be among them."""
 
 OF_RAS = {
     "nccl.ras_missing": ("rank.probe_silent", "no answer", "an answer", 2.0),
@@ -101,7 +105,9 @@ def behind_in_steps(stall: StalledWindow) -> list[Finding]:
     """Return the few ranks whose last step is older than that of their peers.
 
     Not those whose newest report is older than the step that they lack: it has yet to arrive. Nor
-    those whose agent was away since: what they did meanwhile was never reported.
+    those whose agent was away since: what they did meanwhile was never reported. Nor those that say
+    when their last step ended, and it is the one that they lack: its report was lost. Where nobody
+    says that, and reports of single steps have been lost before, one that lacks says nothing.
     """
     window = stall.window
     at = window.steps.at
@@ -110,7 +116,8 @@ def behind_in_steps(stall: StalledWindow) -> list[Finding]:
     valid = np.isfinite(at)
     newest = np.where(valid.any(axis=1), at.shape[1] - 1 - valid[:, ::-1].argmax(axis=1), -1)
     lacks = (newest < newest.max()) & (newest >= 0) & ~_awaited(stall)
-    behind = np.flatnonzero(lacks & ~_returned(window, medians.highest(at, axis=1)))
+    lacks &= ~_returned(window, medians.highest(at, axis=1)) & ~_lost(stall, valid, newest)
+    behind = np.flatnonzero(lacks)
     if not 0 < len(behind) <= max(1, len(newest) // 3):
         return []
     index = window.steps.index
@@ -127,6 +134,22 @@ def behind_in_steps(stall: StalledWindow) -> list[Finding]:
         )
         for row in behind
     ]
+
+
+def _lost(stall: StalledWindow, valid: Flags, newest: Ints) -> Flags:
+    """Return [ranks], who may lack the last step only because its report was lost.
+
+    valid: [ranks, steps], who reported which; newest: [ranks], the last one that each did.
+    """
+    age, at = stall.window.of_ranks(AGE).latest()
+    with np.errstate(invalid="ignore"):
+        told = at > stall.last
+        ended: Flags = told & (at - age > stall.last - stall.usual / 2)
+    before = valid[:, -1 - LOSSES_STEPS : -1]
+    losses = len(before) * float((~before & before.any(axis=1, keepdims=True)).mean())
+    last_one = newest == newest.max() - 1
+    lost: Flags = ended | (~told & last_one & (losses > LOSSES))
+    return lost
 
 
 def _awaited(stall: StalledWindow) -> Flags:
@@ -261,9 +284,11 @@ def silent(stall: StalledWindow) -> list[Finding]:
     step ends a probe sends its age alone, as often as it does, whatever else its host sends.
     """
     window = stall.window
+    if AGE not in window.rank_readings:
+        return []  # nobody would speak while no step ends
     silence = window.now - window.last_received
     interval = host_interval(window)
-    own = window.rank_readings[AGE].period() if AGE in window.rank_readings else 0.0
+    own = window.rank_readings[AGE].period()
     host_silence = np.full(len(silence), np.inf)
     if len(window.hosts):
         of_host = window.now - window.host_last_received[window.host_of]

@@ -1,5 +1,6 @@
 """Jobs that stand still, by their devices alone: nearly all spin in a collective, one is idle."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -39,6 +40,10 @@ SHOWN_POWER, SHOWN_MEMORY = 0.4, 0.1
 """Of what a table shows of one moment: the share of its power limit below which a device does not
 calculate, and of its peers' memory that one of the job's holds."""
 
+RESTING_POWER = 2.0
+"""The same where no limit is shown, in units of what a device without work draws beside it: one
+that calculates draws four to ten times as much."""
+
 FEWEST_READINGS = 4
 TOGETHER_SECONDS = 60.0
 """Who waits in one collective began to within a step or two, as scraped."""
@@ -71,7 +76,8 @@ class StandingDevicesDetector(Detector):
     traffic : share of its usual traffic and activity that counts as none.
     shown : when the last of the tables that people pasted shows the devices, in seconds since the
         epoch; None: readings are periodic. A table shows one moment, without a past. Devices wait
-        then that are fully utilized below 40 % of their power limit; and the one without work has
+        then that are fully utilized below 40 % of their power limit, or twice what the one without
+        work draws, where no limit is shown; and that one has
         to hold memory as they do, or it is just free. All tables of a minute have to show the same.
         The score is 2: nobody would have looked otherwise.
 
@@ -132,8 +138,12 @@ class StandingDevicesDetector(Detector):
         at += "steps are reported"
         return self._findings(window, standing, at, lasts, score)
 
+    def next_due(self, window: JobWindow) -> float:
+        """Return when the last table shows the devices."""
+        return math.inf if self.shown is None or self.shown <= window.now else self.shown
+
     def _of_tables(self, window: JobWindow, standing: _StandingDevices) -> list[Finding]:
-        at = f"{SHOWN_POWER:.0%} of their power limit or less, as a table shows"
+        at = "little power, as is shown of one moment"
         found = self._findings(window, standing, at, 0.0, 2.0)
         # A kernel that runs shows; the one that its peers wait in was never launched here.
         behind = [
@@ -263,12 +273,15 @@ def _shown(window: JobWindow) -> _StandingDevices | None:
     start = end - SETTLED_SECONDS
     if end == -np.inf or (window.steps.at > start).any():
         return None
-    lowest, highest, _ = _extremes(held[UTILIZATION], start, end)
-    _, drawn, _ = _extremes(held[POWER], start, end)
+    lowest, highest, _ = _extremes(held[UTILIZATION], start, window.now)
+    _, drawn, _ = _extremes(held[POWER], start, window.now)
     limit, memory = devices.latest(window, LIMIT), devices.latest(window, MEMORY)
     with np.errstate(invalid="ignore"):
-        spins = (lowest >= SPINS) & (highest <= 1) & (drawn <= SHOWN_POWER * limit)
-        idle = (highest <= IDLE) & (highest >= 0) & ~spins
+        rests = (highest <= IDLE) & (highest >= 0)
+        resting = np.min(drawn, initial=np.inf, where=rests & (drawn > 0))
+        least = np.where(limit > 0, SHOWN_POWER * limit, RESTING_POWER * resting)
+        spins = (lowest >= SPINS) & (highest <= 1) & (drawn <= least) & np.isfinite(least)
+        idle = rests & ~spins
         usual = np.median(memory[spins]) if spins.any() else np.nan
         ours = ~np.isfinite(memory) | (memory >= SHOWN_MEMORY * usual)
     if spins.sum() < devices.FEWEST_PEERS or int((~spins).sum()) != 1 or not (idle & ours).any():

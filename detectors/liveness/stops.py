@@ -38,8 +38,9 @@ _WISHES = re.compile(
 """Reasons of a scheduler that end a job without a fault."""
 
 _SAID = re.compile(
-    r"^(?:slurm|lsf|pbs|torchrun|kubernetes|kueue|submitit|lightning|megatron)\."
-    r"(?:time_limit|preempted|requeued|(?:job_|step_)?cancelled|interrupted|stopped|pod_ended)\b"
+    r"^(?:slurm|lsf|pbs|moab|sge|condor|flux|sagemaker|torchrun|kubernetes|kueue|submitit|"
+    r"lightning|megatron)\.(?:time_limit|preempted|requeued|(?:job_|step_)?cancelled|interrupted|"
+    r"stopped|pod_ended|deleted|removed)\b"
 )
 """Signatures of log lines that say the same."""
 

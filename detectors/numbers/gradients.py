@@ -14,7 +14,8 @@ from ..window import Flags, Floats, JobWindow
 from .divergence import CLIMBING, POINTS, climbing, lasting
 
 FEWEST = 48
-"""Points without which no norm is usual: a large one may be an odd batch."""
+"""Steps, and points of a log of every step, without which no norm is usual: a large one may be an
+odd batch, or belong to a warm-up."""
 
 USUAL = 256
 """Points whose median is the usual norm."""
@@ -77,7 +78,8 @@ class GradientExplosionDetector(Detector):
     >>> rise.text
     'the gradient norm is 54.6 since step 150, usually 0.988'
 
-    Fails where the norm is reported after clipping, and in the first 24 points. Cannot see which
+    Where a log has one point in many steps, 16 before the rise are a level. Fails where the norm is
+    reported after clipping, and in the first 24 points of a log of every step. Cannot see which
     layer it comes from: no layer reports.
 
     References: Pascanu et al. (ICML'13).
@@ -165,7 +167,7 @@ class GradientExplosionDetector(Detector):
 
     def _jumped(self, window: JobWindow, norm: JobCurve) -> list[Finding]:
         """Return that the norm has left what is usual within a few points."""
-        if len(norm) < FEWEST:
+        if not len(norm) or norm.index[-1] - norm.index[0] + 1 < FEWEST:
             return []
         size = size_of(norm.value)
         usual = medians.middle(size[-USUAL:])
@@ -180,6 +182,8 @@ class GradientExplosionDetector(Detector):
         highest = float(level.max(initial=-np.inf))
         if len(norm) - first < NEWEST or now < max(usual + limit, highest + np.log(self.reached)):
             return []
+        if len(norm) < FEWEST and first < LEVEL:
+            return []  # of a log of every tenth step a level before the rise is asked for
         if _falling_back(size[first:], curves.noise(size[-USUAL:])):
             return []
         certain = len(norm) - first >= 2 * NEWEST or now > usual + 2 * limit

@@ -144,7 +144,7 @@ class NonfiniteDetector(Detector):
             ranks=[rank for f in origin if f.entity.type == "rank" for rank in f.ranks],
         )
         again = [] if earlier else history.repeated(window, self.name, index, at)
-        return [symptom, *origin, *again, *self._collapse(window, scaled, first, at)]
+        return [symptom, *origin, *again, *self._collapse(window, scaled, first, at, bad.loss)]
 
     def _healthy(self, steps: StepValues, marks: Sequence[Event]) -> bool:
         """Tell whether the newest steps are finite on ranks that report; the usual second."""
@@ -270,11 +270,15 @@ class NonfiniteDetector(Detector):
         ]
 
     def _collapse(
-        self, window: JobWindow, scale: Floats | None, first: int, at: float
+        self, window: JobWindow, scale: Floats | None, first: int, at: float, losses: Flags
     ) -> list[Finding]:
         falls, high, low = loss_scaling.collapse(scale, first)
         if not falls:
             return []
+        spoilt = np.flatnonzero(values.any_rank(losses[:, first:]))
+        until = first + int(spoilt[0]) if len(spoilt) else losses.shape[1]
+        # A bad batch spoils the loss itself, and not the gradients of many batches in a row alone.
+        ahead = bool(loss_scaling.collapse(None if scale is None else scale[:until], until)[0])
         return [
             report(
                 window,
@@ -287,6 +291,7 @@ class NonfiniteDetector(Detector):
                 signal=loss_scaling.SCALE,
                 observed=low,
                 expected=high,
-                text=f"the loss scale fell {falls} times, from {high:g} to {low:g}",
+                text=f"the loss scale fell {falls} times, from {high:g} to {low:g}"
+                + (", while losses were finite" if ahead else ""),
             )
         ]

@@ -17,6 +17,9 @@ NEWEST, MOST = 8, 256
 OFTEN = 0.75
 """Share of the newest steps at which a rank has to differ."""
 
+STRAY, FAR = 0.1, 8.0
+"""Share of the others' values that may differ too, and what is far, in units of what they do."""
+
 MOST_ROWS = 65_536
 """Ranks whose values are sorted to find what the majority has; of more, an even choice."""
 
@@ -94,6 +97,8 @@ class ReplicasDetector(Detector):
         reported = np.isfinite(plane[rows]).any(axis=0)
         known = np.flatnonzero(reported)
         if often.mean() < 0.5:
+            if not self._shared(newest[:, columns], often):
+                return None
             odd: Flags = np.any(whole[often][:, known], axis=0)
             first = int(known[_first(odd)])
             return rows[often], first, int((~often).sum())
@@ -103,6 +108,19 @@ class ReplicasDetector(Detector):
         if len(early) < 2 * NEWEST or early[: max(first, 1)].mean() > 0.1 or first < NEWEST:
             return None
         return np.zeros(0, np.int64), int(known[first]), 0
+
+    def _shared(self, values: Floats, odd: Flags) -> bool:
+        """Tell whether the others have one value, from which the odd ones are far away.
+
+        Local values of few ranks lie so close that the one next to the median differs seldom.
+        """
+        rest = values[~odd]
+        if self._differs(rest).mean() > STRAY:
+            return False
+        common = medians.median(np.where(np.isfinite(rest), rest, np.nan), axis=0)
+        among = float(np.nanmean(np.abs(rest - common)))
+        away = np.nanmedian(np.abs(values[odd] - common), axis=1)
+        return bool((away > FAR * among).all())
 
     def _differs(self, values: Floats) -> Flags:
         """Return [ranks, steps], where a value is not the median one; False where it is missing."""

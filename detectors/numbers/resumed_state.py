@@ -13,6 +13,10 @@ from . import step_batches
 RATE_RATIO = 1.05
 """Learning rates of one step that differ by more are of two schedules."""
 
+FADED = 0.7
+"""Of the norm of the optimizer's averages there: with them it is at least what one update leaves,
+0.9 and more; without, 0.44 of it where gradients are noise, as `sqrt(1 - 0.9 ** 2)`, else less."""
+
 
 @dataclass(frozen=True, slots=True)
 class StatePart:
@@ -100,9 +104,9 @@ def _finding(
     )
 
 
-def _optimizer(before: StepLandmark, now: StepLandmark, _: LandmarkMemory) -> StatePart | None:
+def _optimizer(before: StepLandmark, now: StepLandmark, memory: LandmarkMemory) -> StatePart | None:
     if before.updates < 0 or now.updates < 0:
-        return None
+        return _moments(before, now, memory)
     if now.updates >= before.updates:
         return _SAME
     text = (
@@ -110,6 +114,23 @@ def _optimizer(before: StepLandmark, now: StepLandmark, _: LandmarkMemory) -> St
         f"there it had counted {before.updates}"
     )
     return StatePart(text, float(now.updates), float(before.updates))
+
+
+def _moments(before: StepLandmark, now: StepLandmark, memory: LandmarkMemory) -> StatePart | None:
+    """Return whether averages were restored, by their norm after the first update.
+
+    Without those of before an average begins at a part of one gradient; later ones fill it again.
+    """
+    known = before.moments > 0 and now.moments > 0 and before.world_size == now.world_size
+    if not known or not memory.is_first(now):
+        return None
+    if now.moments >= FADED * before.moments:
+        return _SAME
+    text = (
+        f"the optimizer's state was not restored: the norm of its averages is {now.moments:.3g}, "
+        f"there it had been {before.moments:.3g}"
+    )
+    return StatePart(text, now.moments, before.moments)
 
 
 def _data(before: StepLandmark, now: StepLandmark, memory: LandmarkMemory) -> StatePart | None:

@@ -23,6 +23,8 @@ _FIGURES = {
 _MOST_IDS = 200
 _ALIKE = 8
 _ABOUT = 0.5
+_PLACED = "placed:"
+"""How the probe names ranks that have distributed tensors alike."""
 _STEPS_AGAIN, _STEPS_SAME = 2, 3
 
 
@@ -79,6 +81,7 @@ def landmarks(window: JobWindow, said: Iterable[StepBatch]) -> Iterator[StepLand
             random=text(event, "random"),
             rate=number(event, "learning_rate"),
             stream=text(event, "random_stream"),
+            moments=number(event, "moments"),
         )
 
 
@@ -203,7 +206,12 @@ def _same_share(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> 
     """
     held: dict[tuple[int, str], dict[int, StepBatch]] = {}
     for one in said:
-        whose = text(one.event, "replicas") or text(one.event, "weights_first")
+        whose = text(one.event, "replicas")
+        if not whose and (began := text(one.event, "weights_first")):
+            # Parts of one model that were seeded alike have other weights from the first update on.
+            whose = f"{began} {one.event.attributes.get('weights')}"
+        if whose.startswith(_PLACED):  # parts of one model read the same data rightly
+            continue
         if whose and text(one.event, "hash"):
             held.setdefault((one.step, whose), {})[one.row] = one
     alike: dict[tuple[int, ...], list[StepBatch]] = {}

@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from ...vocabulary.findings import Finding
 from ..contract import Detector
 from ..window import JobWindow
-from . import layer_gradients, lone_batches, resumed_state, schedule, step_batches, weights
+from . import (
+    layer_gradients,
+    lone_batches,
+    micro_batches,
+    resumed_state,
+    schedule,
+    step_batches,
+    weights,
+)
 
 
 class StepDetailsDetector(Detector):
@@ -64,6 +72,7 @@ class StepDetailsDetector(Detector):
         "job.gradient_by_layer",
         "job.gradient_of_one_element",
         "job.learning_rate_jumped",
+        "job.micro_batches_lost",
         "job.optimizer_not_restored",
         "job.data_not_restored",
         "job.schedule_not_restored",
@@ -92,4 +101,5 @@ class StepDetailsDetector(Detector):
             found += step_batches.again(window, self.name, said)
             found += resumed_state.lost(window, self.name, said)
             found += weights.differ(window, self.name, said)
+            found += micro_batches.lost(window, self.name, said)
         return found

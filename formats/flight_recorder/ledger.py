@@ -59,6 +59,18 @@ class DumpLedger:
                     yield rank, entry
 
     @property
+    def idle(self) -> bool:
+        """Tell whether every rank completed all that it launched, as much as its peers did."""
+        if self.absent or any(True for _ in self.open_entries()):
+            return False
+        for group in filter(self.comparable, self.groups):
+            held = {dump.counters.get(group) for rank, dump in self.dumps.items()
+                    if rank in group.ranks}  # fmt: skip
+            if len(held) > 1 or any(one and one.completed < one.enqueued for one in held):
+                return False
+        return True
+
+    @property
     def last(self) -> float:
         """Return when an operation was last enqueued or seen to complete; -inf if never."""
         times = (

@@ -220,15 +220,14 @@ def _sums(
 ) -> NDArray[np.uint64]:
     """Return [sets] the sum of what the pairs of each are mixed to; `cuts`: where each ends."""
     size = int(sizes[0]) if len(sizes) else 0
-    sums: NDArray[np.uint64]
     if size and np.count_nonzero(sizes == size) == len(sizes):
-        sums = np.frombuffer(mixed, np.uint64)[pairs.reshape(-1, size)].sum(1)
-    else:
-        total = np.zeros(len(pairs) + 1, np.uint64)
-        if len(pairs):
-            np.cumsum(np.frombuffer(mixed, np.uint64)[pairs], out=total[1:])
-        sums = total[cuts] - total[cuts - sizes]
-    return sums
+        sums: NDArray[np.uint64] = np.frombuffer(mixed, np.uint64)[pairs.reshape(-1, size)].sum(1)
+        return sums
+    total = np.zeros(len(pairs) + 1, np.uint64)
+    if len(pairs):
+        np.cumsum(np.frombuffer(mixed, np.uint64)[pairs], out=total[1:])
+    apart: NDArray[np.uint64] = total[cuts] - total[cuts - sizes]
+    return apart
 
 
 def _mix(numbers: NDArray[np.uint64], odd: int) -> NDArray[np.uint64]:

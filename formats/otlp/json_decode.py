@@ -39,7 +39,7 @@ def decode_logs(body: bytes | str, bounds: TextBounds) -> LogsBatch:
     events = LogEvents(bounds)
 
     def visit(record: dict[str, Any], resource: TelemetryResource) -> None:
-        ns = _ns(record, "timeUnixNano") or _ns(record, "observedTimeUnixNano")
+        ns = time_ns(record) or time_ns(record, "observedTimeUnixNano")
         with within("attributes"):
             pairs = values.json_pairs(record.get("attributes"))
         events.add(_text(record, "eventName"), ns, pairs, resource)
@@ -52,29 +52,30 @@ def _walk(body: bytes | str, levels: tuple[str, str, str], visit: Visit) -> None
     """Visit every metric or record with its resource, errors saying where they are."""
     of_resources, scopes, leaves = levels
     try:
-        for place, of_resource in _listed(_parsed(body), of_resources):
+        for place, of_resource in listed(parsed(body), of_resources):
             with within(place):
                 resource = _resource(of_resource)
-                for place_in, scope in _listed(of_resource, scopes):
+                for place_in, scope in listed(of_resource, scopes):
                     with within(place_in):
-                        for last, leaf in _listed(scope, leaves):
+                        for last, leaf in listed(scope, leaves):
                             with within(last):
                                 visit(leaf, resource)
     except RecursionError:
         raise UndecodableError("nested too deeply") from None
 
 
-def _parsed(body: bytes | str) -> dict[str, Any]:
+def parsed(body: bytes | str) -> dict[str, Any]:
+    """Return the object in a body; raises UndecodableError."""
     try:
         text = body if isinstance(body, str) else body.decode(json.detect_encoding(body))
-        parsed = json.loads(text)
+        found = json.loads(text)
         if _SURROGATE.search(text):
-            parsed = _whole_texts(parsed)
+            found = _whole_texts(found)
     except (ValueError, RecursionError) as error:
         raise UndecodableError(f"not JSON: {error}") from None
-    if not isinstance(parsed, dict):
+    if not isinstance(found, dict):
         raise UndecodableError("not a JSON object")
-    return parsed
+    return found
 
 
 def _whole_texts(value: Any) -> Any:
@@ -88,10 +89,11 @@ def _whole_texts(value: Any) -> Any:
     return value
 
 
-def _listed(holder: dict[str, Any], key: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def listed(holder: dict[str, Any], key: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a list, each with where it is."""
     with within(key):
-        listed = values.objects(holder.get(key))
-    for index, item in enumerate(listed):
+        items = values.objects(holder.get(key))
+    for index, item in enumerate(items):
         yield f"{key}[{index}]", item
 
 
@@ -153,8 +155,7 @@ class _RequestMetrics:
         name: str,
         known: dict[str, tuple[int, float]],
     ) -> None:
-        flags = point.get("flags")
-        if flags and values.whole(flags, "flags") & NO_RECORDED_VALUE:
+        if ended(point):
             return
         written = repr(point.get("attributes"))
         series, factor = known.get(written, (None, 1.0))
@@ -167,14 +168,11 @@ class _RequestMetrics:
             series, factor = known[written] = self._series(name, resource, pairs)
         if series == SKIP:
             return
-        if point.get("asDouble") is not None:
-            value = values.number(point["asDouble"], "asDouble")
-        elif point.get("asInt") is not None:
-            value = float(values.whole(point["asInt"], "asInt"))
-        else:
+        value = point_value(point)
+        if value is None:
             self.points.rejections.add(NO_VALUE)
             return
-        at = _ns(point, "timeUnixNano")
+        at = time_ns(point)
         if at <= 0:
             self.points.rejections.add(NO_TIME)
         elif series == FULL:
@@ -195,7 +193,22 @@ class _RequestMetrics:
         return self._table.intern(resource, name, pairs), factor
 
 
-def _ns(holder: dict[str, Any], key: str) -> int:
+def ended(point: dict[str, Any]) -> bool:
+    """Return whether a point only says that its series has ended."""
+    flags = point.get("flags")
+    return bool(flags and values.whole(flags, "flags") & NO_RECORDED_VALUE)
+
+
+def point_value(point: dict[str, Any]) -> float | None:
+    """Return the value of a point, None where it has none."""
+    if point.get("asDouble") is not None:
+        return values.number(point["asDouble"], "asDouble")
+    if point.get("asInt") is not None:
+        return float(values.whole(point["asInt"], "asInt"))
+    return None
+
+
+def time_ns(holder: dict[str, Any], key: str = "timeUnixNano") -> int:
     """Return a time in nanoseconds; 0, like the absent one, where it is negative or past 2554."""
     given = holder.get(key)
     if given is None:

@@ -4,6 +4,8 @@ Open addressing with linear probing. Whole arrays of keys are looked up and adde
 added in small portions waits in a dict until there is enough of it for an array.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -146,7 +148,7 @@ class KeyNumbers:
         self._put(keys, numbers)
 
 
-def distinct(keys: Keys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct(keys: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where each distinct key first stands, in that order, and [keys] which of them it is.
 
     Mostly no key is there twice, and nothing has to be sorted.

@@ -5,7 +5,7 @@ a dictionary, and array operations over the whole payload.
 """
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import cramjam
@@ -19,6 +19,9 @@ from ..otlp.general import NO_ROOM, NO_TIME
 from . import labels as naming
 from . import version1, version2
 from .exported import ExporterMeanings, HostlessError, JointSeries, SeriesMeaning, SumParts
+
+LabelledSample = tuple[Mapping[str, str], int, float]
+"""Labels, the name among them; time (ms); value."""
 
 LIMIT = 64 << 20
 """Bytes a body may have once it is decompressed, unless configured otherwise."""
@@ -128,6 +131,24 @@ class RemoteWriteDecoder:
             return self._batch(version2.walk(data, self._numbers, self._learn))
         except (wire.WireError, IndexError) as error:
             raise UndecodableError(f"not a Request of remote write 2.0: {error}") from None
+
+    def labelled(self, samples: Iterable[LabelledSample]) -> MetricsBatch:
+        """Return samples that came in another envelope."""
+        self._begin()
+        numbers, at_ms, value = array("i"), array("q"), array("d")
+        for labels, at, one in samples:
+            key = hash(frozenset(labels.items()))
+            number = self._numbers.get(key)
+            numbers.append(self._learn(key, labels) if number is None else number)
+            at_ms.append(at)
+            value.append(one)
+        return self._batch(
+            version1.WalkedSamples(
+                np.frombuffer(numbers, np.int32),
+                np.frombuffer(at_ms, np.int64),
+                np.frombuffer(value, np.float64),
+            )
+        )
 
     def _begin(self) -> None:
         if len(self._numbers) > self._limit or self._releases != self._table.releases:

@@ -3,11 +3,11 @@
 import re
 from pathlib import PurePath
 
-_CALL = re.compile(r"\s+(?P<name>\S.*) \((?P<file>[^()]+):(?P<line>\d+)\)")
+_CALL = re.compile(r"\s+(?P<name>\S.*) \((?P<place>[^()]+)\)")
 
 
 def main_thread(text: str) -> list[str]:
-    """Return its calls as `name (file:line)`, the innermost first.
+    """Return its calls as `name (file:line)`, the innermost first; native ones may have no line.
 
     Threads have names once the process has imported `threading`; the main one has its pid.
     """
@@ -19,5 +19,5 @@ def main_thread(text: str) -> list[str]:
         elif line.startswith("Thread "):
             inside = '"MainThread"' in line or ('"' not in line and line.startswith(main))
         elif inside and (call := _CALL.fullmatch(line)) is not None:
-            calls.append(f"{call['name']} ({PurePath(call['file']).name}:{call['line']})")
+            calls.append(f"{call['name']} ({PurePath(call['place']).name})")
     return calls

@@ -15,6 +15,9 @@ _STEP, _LOSS, _GRAD = "training.step", "training.loss", "training.grad_norm"
 _NONFINITE, _DURATION = "training.nonfinite", "training.step.duration"
 _TIMES = frozenset({_DURATION, "training.data.duration"})
 _COUNTED = re.compile(r"(0|[1-9]\d{0,11})/[1-9]\d{0,11}")
+_BATCH = re.compile(
+    r"(?i)(?<![a-z])(?:mini[ _-]?)?batch[\s:=\[(#]{1,4}(\d{1,9})\s?/\s?\d{1,9}(?![\d.])"
+)
 _LARGEST_STEP = 10**12
 _APART_SECONDS = 1e-5
 _TOGETHER_SECONDS = 10.0
@@ -103,8 +106,10 @@ def read(line: LineForm, text: str) -> LineReading | None:
         )
     epoch = int(groups["epoch"]) if groups.get("epoch") else None
     if line.names and epoch is not None and _STEP not in {metric for metric, _ in parts}:
-        parts[_STEP, ()] = float(epoch)  # a loop that reports once an epoch
-        once = True
+        batch = _batch(text)
+        # A loop that names no batch may report once an epoch.
+        parts[_STEP, ()] = float(epoch) if batch is None else batch
+        once = batch is None
     else:
         once = False
     own = int(rank) if rank else None
@@ -112,6 +117,12 @@ def read(line: LineForm, text: str) -> LineReading | None:
     return _checked(
         line, LineReading(parts, own, epoch if line.names else None, names, once, beside, alone)
     )
+
+
+def _batch(text: str) -> float | None:
+    """Return the batch of an epoch's batches that a line names: a size has no end beside it."""
+    found = _BATCH.search(text)
+    return None if found is None else float(found[1])
 
 
 def _checked(line: LineForm, found: LineReading) -> LineReading | None:

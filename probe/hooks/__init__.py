@@ -10,7 +10,7 @@ once the probe is detached; nothing is ever attached to a module object, since m
 copied and scripted.
 
 In: torch, once the job has imported it. Out: times and values of the step in progress. Imports:
-budgets, devices, importing, patches, phases, step_record, timeline, weights.
+budgets, devices, gradient_sketch, importing, patches, phases, step_record, timeline, weights.
 """
 
 from collections.abc import Callable

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from ..budgets import LOCAL_SHARE, NORM_SHARE, TimeBudget
 from ..devices import DeviceReader
+from ..gradient_sketch import GradientSketch
 from ..patches import LibraryPatches
 from ..phases import PhaseReports
 from ..step_record import StepRecord
@@ -33,9 +34,11 @@ class HookContext:
     is the one on a parameter; it calls `gradient_seen` in each backward pass, and is relied on for
     that while `gradient_hooked`. `layers` judges gradient norms (layers.py). `traced_update`: a
     compiled update was made whose step is not yet ended. `given_loss`: what an engine was given,
-    before it divided and multiplied it. What every step passes through asks `active` and
-    `compiling` and the references themselves: once a step every call finds cold caches and costs
-    microseconds.
+    before it divided and multiplied it. `sharded_norm`: the distributed tensor that clipping made.
+    `inner_optimizer`: what the step optimizer calls for its updates. `sketch`: of the gradients of
+    the parameter `sketched` in this step, where it is a landmark. What every step passes through
+    asks `active` and `compiling` and the references themselves: once a step every call finds cold
+    caches and costs microseconds.
     """
 
     def __init__(
@@ -68,6 +71,11 @@ class HookContext:
         self.traced_update = False
         self.visible_updates = 0
         self.clipped = False
+        self.sharded_norm: Callable[[], Any] = _nothing
+        self.inner_optimizer: Callable[[], Any] = _nothing
+        self.several_optimizers = False
+        self.sketch: GradientSketch | None = None
+        self.sketched: Callable[[], Any] = _nothing
         self.layers: Any = None
         self.first_weights = ""
         self.norm_budget = TimeBudget(NORM_SHARE)

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from . import layers
-from .context import HookContext
+from .context import HookContext, reference
 
 _NEAR_INPUT = 8
 """Parameters looked at for a small one: the first ones are nearest to the input."""
@@ -20,7 +20,7 @@ _SMALL = 65_536
 
 
 def check_norm(context: HookContext, optimizer: Any) -> None:
-    """Compute the norm of all gradients of an optimizer."""
+    """Compute the norm of all gradients of an optimizer; none where this rank has a part of one."""
     # A fused optimizer unscales inside its own update: its gradients are still multiplied.
     if getattr(optimizer, "grad_scale", None) is not None:
         return
@@ -30,9 +30,14 @@ def check_norm(context: HookContext, optimizer: Any) -> None:
         grad
         for group in optimizer.param_groups
         for grad in (parameter.grad for parameter in group["params"])
-        if type(grad) is torch.Tensor and grad.layout is torch.strided
+        if grad is not None
     ]
-    if grads and all(grad.device == grads[0].device for grad in grads):
+    if grads and all(
+        type(grad) is torch.Tensor
+        and grad.layout is torch.strided
+        and grad.device == grads[0].device
+        for grad in grads
+    ):
         reader = context.reader(grads[0])
         if reader is not None:
             reader.mark("checking")
@@ -58,7 +63,9 @@ def keep_norm(
     if not isinstance(norm, context.torch.Tensor):
         return
     if type(norm) is not context.torch.Tensor:
-        return  # a distributed tensor: reading it would start a collective
+        norm, scope = held_whole(norm), "global"
+        if norm is None:
+            return  # this rank has a part of it: reading the whole would start a collective
     if scope is None:
         scope = "global" if context.replicated else "" if context.distributed() else "local"
     if norm.device.type == "cpu":
@@ -71,6 +78,18 @@ def keep_norm(
             context.open.set("training.nonfinite", float(count), of=of)
     elif (reader := context.reader(norm)) is not None:
         reader.keep("training.grad_norm", norm, scope=scope)
+
+
+def held_whole(norm: Any) -> Any:
+    """Return the plain tensor of a distributed one that every rank holds whole, else None.
+
+    Behind `fully_shard` `clip_grad_norm_` gives one that it has reduced already (torch 2.13), but
+    for the largest element (`norm_type=inf`), of which each rank holds its own part.
+    """
+    placements = getattr(norm, "placements", ())
+    if not placements or not all(one.is_replicate() for one in placements):
+        return None
+    return norm.detach().to_local()
 
 
 def watch_local(context: HookContext, optimizer: Any) -> None:
@@ -90,6 +109,8 @@ def watch_local(context: HookContext, optimizer: Any) -> None:
             return
         try:
             context.gradient_seen()
+            if context.sketch is not None:
+                context.sketch.add(context.torch, grad)
             if (budget.insisted or clock() >= budget.next) and budget.due():
                 _look(context, grad)
         except Exception:  # noqa: BLE001  the edge of the job
@@ -99,6 +120,7 @@ def watch_local(context: HookContext, optimizer: Any) -> None:
     hook = context.torch.utils.hooks.unserializable_hook(look)
     handle = parameter.register_hook(hook)
     context.gradient_hooked = True
+    context.sketched = reference(parameter)
     before, context.gradient_hook = context.gradient_hook, handle
     if before is not None:
         before.remove()

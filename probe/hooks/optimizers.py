@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .. import weights
+from .. import gradient_sketch, weights
+from ..gradient_sketch import GradientSketch
 from ..patches import UnsupportedLibraryError
 from ..step_record import StepState
 from . import gradients, scaling
-from .context import TAKES_OVER, HookContext
+from .context import TAKES_OVER, HookContext, reference
 
 
 def install(context: HookContext) -> None:
@@ -43,12 +44,15 @@ def install(context: HookContext) -> None:
         try:
             # One inside another is part of it; the same again means that its last update raised.
             if outer is not None and outer is not optimizer:
+                if context.is_step_optimizer(outer):
+                    context.inner_optimizer = reference(optimizer)
                 return
             outer = optimizer
             if not timeline.begun:
                 timeline.begin_first()
             known = context.step_optimizer_reference()
             if known is not optimizer:
+                context.several_optimizers = known is not None
                 strangers += 1
                 if known is None or strangers > TAKES_OVER:
                     context.step_optimizer = known = optimizer
@@ -125,6 +129,9 @@ def closer(context: HookContext, on_device: Callable[[], None]) -> Callable[[], 
                 step.values["training.learning_rate", ""] = (rate, "")
             if timeline.batches.due(timeline.index + 1):
                 step.state = _state(context, step_optimizer)
+            # Of one pass a step there is nothing to add up.
+            several = timeline.batches.passes > 1 and timeline.batches.due(timeline.index + 2)
+            context.sketch = GradientSketch() if several else None
         if context.scaler is not None:
             scaling.note_scale(context, context.scaler())
         context.clipped = False
@@ -139,23 +146,49 @@ def closer(context: HookContext, on_device: Callable[[], None]) -> Callable[[], 
 
 def _state(context: HookContext, optimizer: Any) -> StepState:
     """Return what of the state is on the host."""
-    first = next(iter(optimizer.state.values()), None)
+    inner = context.inner_optimizer()
+    kept = optimizer.state or (inner.state if inner is not None else {})
+    first = next(iter(kept.values()), None)
     count: Any = first.get("step") if isinstance(first, dict) else None
     if isinstance(count, context.torch.Tensor):
         count = count.item() if count.device.type == "cpu" else None
     random = context.torch.get_rng_state()
     found = StepState(
         # Nothing kept although updates were made: it begins anew at its next one.
-        updates=0 if not optimizer.state else -1 if count is None else int(count),
+        updates=0 if not kept else -1 if count is None else int(count),
         random=ctypes.string_at(random.data_ptr(), random.numel()),
+        moments=weights.moments(context.torch, kept),
     )
-    replica = context.replica()
-    if replica is not None:
-        found.weights, found.replicas = weights.take(context.torch, replica)
-    elif context.first_weights:
-        found.weights = weights.summed(context.torch, _named(context, optimizer))
-        found.began_with = context.first_weights
+    _add_weights(context, optimizer, found)
+    _add_sketch(context, found)
     return found
+
+
+def _add_weights(context: HookContext, optimizer: Any, found: StepState) -> None:
+    torch, replica = context.torch, context.replica()
+    if replica is not None:
+        found.weights, found.replicas = weights.take(torch, replica)
+    elif context.distributed():
+        named = _named(context, optimizer)
+        found.weights, found.replicas = weights.of_shards(torch, named)
+        if context.first_weights and not found.weights:
+            found.weights = weights.summed(torch, named)
+            found.began_with = context.first_weights
+            found.gradients = weights.whole(
+                weights.summed(
+                    torch, ((n, p.grad) for n, p in named if p.grad is not None), weights.FEW
+                )
+            )
+
+
+def _add_sketch(context: HookContext, found: StepState) -> None:
+    sketch, parameter = context.sketch, context.sketched()
+    if sketch is None or sketch.passes < 2 or parameter is None or context.several_optimizers:
+        return
+    used = gradient_sketch.sums(context.torch, parameter.grad)
+    if used is not None:
+        texts = map(gradient_sketch.text, (sketch.total, sketch.newest, used))
+        found.passes, found.sketch = sketch.passes, tuple(texts)
 
 
 def _named(context: HookContext, optimizer: Any) -> list[tuple[str, Any]]:

@@ -78,6 +78,14 @@ def test_what_asks_for_an_action_of_its_own_is_an_incident(
     assert ("incident.opened", "info") == (opened.kind, opened.incident.severity)
 
 
+def test_a_clock_that_has_always_been_off_is_an_observation(evaluated, tracker, topology, found):
+    host = topology.host_entity("host-a")
+    assert [] == evaluated(60, found("host.clock_off", host, score=0.8))
+    assert ["host.clock_off"] == [row[0] for row in seen(tracker)]
+    (opened,) = evaluated(90, found("host.clock_off", host, 80.0, score=1.0))
+    assert ("incident.opened", "info") == (opened.kind, opened.incident.severity)
+
+
 def test_a_stall_that_names_whom_the_others_wait_for_is_an_incident(evaluated, stands):
     assert [] == evaluated(60, stands(1.0), stepped=40.0)
     (opened,) = evaluated(61, stands(1.5), stepped=40.0)

@@ -8,7 +8,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from bench.spikes import gpt, scoring, shapes, spoiling
+from bench.spikes import gpt, scoring, shapes, spoiling, trainer
 from bench.spikes.__main__ import summed
 from bench.spikes.runs import SpikeRun
 from bench.spikes.shapes import SpikeFault, SpikeShape
@@ -40,11 +40,45 @@ def test_the_text_is_the_same_for_the_same_seed_and_has_frequent_tokens():
 def test_a_seed_draws_a_shape_within_what_its_fault_allows(fault):
     drawn = [shapes.drawn(fault, seed) for seed in range(64)]
     assert drawn == [shapes.drawn(fault, seed) for seed in range(64)]
-    assert set(shapes.RANKS) == {shape.ranks for shape in drawn}
+    assert set(shapes.REPLICAS.ranks) == {shape.ranks for shape in drawn}
     assert all(shape.suspect < shape.ranks for shape in drawn)
     assert set(fault.variants) == {shape.variant for shape in drawn}
     low, high = fault.factor
     assert all(low <= shape.factor <= high for shape in drawn)
+
+
+def test_a_seed_draws_a_layout_with_a_fault_that_it_can_have():
+    drawn = [shapes.mixed(FAULTS, seed, clean=False) for seed in range(256)]
+    assert drawn == [shapes.mixed(FAULTS, seed, clean=False) for seed in range(256)]
+    assert set(shapes.layouts()) - {"replicas"} == {shape.layout for shape in drawn}
+    assert all(shape.ranks in shapes.layouts()[shape.layout].ranks for shape in drawn)
+    assert not any(FAULTS[shape.fault].clean for shape in drawn)
+    assert all(FAULTS[shapes.mixed(FAULTS, seed, clean=True).fault].clean for seed in range(64))
+
+
+def test_the_faults_of_each_layout_are_faults():
+    assert set() == {
+        fault for layout in shapes.layouts().values() for fault in layout.faults
+    } - set(FAULTS)
+
+
+def test_ranks_that_hold_one_copy_of_the_model_read_one_share_of_the_data():
+    shape = SpikeShape("plain", 1, resumes=False, ranks=4, layout="tensor", part=2)
+    orders = [trainer.order_of(shape, rank, 0) for rank in range(4)]
+    assert orders[0] == orders[1]
+    assert orders[2] == orders[3]
+    assert set() == set(orders[0]) & set(orders[2])
+
+
+def test_a_step_of_several_micro_batches_begins_where_the_one_before_ended():
+    shape = SpikeShape("plain", 1, resumes=False)
+    assert trainer.order_of(shape, 0, 0, 3)[2 * 3 * gpt.BATCH :] == trainer.order_of(shape, 0, 2, 3)
+
+
+def test_the_batch_of_a_share_is_named_by_any_of_its_ranks():
+    shape = SpikeShape("corrupted_tokens", 1, resumes=False, ranks=4, suspect=3, part=2)
+    assert scoring.names_batch(NAMED.replace("rank 1", "rank 2"), shape)
+    assert not scoring.names_batch(NAMED, shape)
 
 
 def test_a_flipped_bit_makes_one_small_number_huge_and_its_sign_another():

@@ -25,8 +25,13 @@ def test_a_slow_device_or_a_contended_cpu_is_told_apart_by_the_cheaper_of_their_
 
 
 def test_a_slow_link_is_asked_for_by_the_check_that_needs_one_device_where_it_says_as_much():
-    found = ranked(("gpu.pcie_degraded", HOST, 0.5), (None, None, 0.5))
+    found = ranked(("gpu.pcie_degraded", HOST, 0.5), (None, None, 0.5), past={"device_lanes"})
     assert "host_device_copy" == found[0].check.name
+
+
+def test_what_the_bus_says_is_read_before_a_device_is_kept_busy():
+    found = names(("gpu.pcie_degraded", HOST, 0.5), (None, None, 0.5))
+    assert ["device_lanes", "host_device_copy"] == found[:2]
 
 
 def test_what_no_check_can_show_asks_for_none():

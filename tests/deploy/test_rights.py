@@ -169,7 +169,9 @@ def test_the_write_back_may_patch_and_create_and_nothing_else(clients: Clients, 
     assert pod(collector(documents))["automountServiceAccountToken"] is True
 
 
-def test_actions_may_taint_nodes_and_evict_pods_and_nothing_else(clients: Clients, tmp_path):
+def test_actions_may_taint_nodes_evict_pods_suspend_jobs_and_nothing_else(
+    clients: Clients, tmp_path
+):
     documents = with_components(clients, tmp_path, "actions")
     rules = [
         (rule["resources"], rule["verbs"])
@@ -178,8 +180,11 @@ def test_actions_may_taint_nodes_and_evict_pods_and_nothing_else(clients: Client
         for rule in document["rules"]
     ]
     assert [
+        (["jobs"], ["get", "patch"]),
+        (["jobsets"], ["get", "patch"]),
         (["nodes"], ["get", "patch"]),
         (["pods"], ["get", "list"]),
         (["pods/eviction"], ["create"]),
+        (["pytorchjobs"], ["get", "patch"]),
     ] == sorted(rules)
     assert pod(collector(documents))["automountServiceAccountToken"] is True

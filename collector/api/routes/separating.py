@@ -144,7 +144,7 @@ def _chosen(
         ranked = choosing.ranked(
             causes, host=host, devices=devices.get(host, 1), past=past | without_peer
         )
-        if ranked and (best is None or _worth(ranked[0]) > _worth(best[1])):
+        if ranked and (best is None or ranked[0].worth > best[1].worth):
             best = host, ranked[0]
     if best is not None:
         return best, ""
@@ -152,10 +152,6 @@ def _chosen(
         return None, "no check shows any of its causes"
     run = f"; run already: {', '.join(sorted(past))}" if past else ""
     return None, f"no check tells its causes apart{run}"
-
-
-def _worth(one: choosing.ChosenCheck) -> float:
-    return one.gain / one.cost
 
 
 def _offered(

@@ -1,4 +1,8 @@
-"""What torch's debug server left: pages with the lists of all ranks, and dumps of their stacks."""
+"""What torch's debug server left: pages with the lists of all ranks, and dumps of their stacks.
+
+It dumps stacks every few seconds, of a job at work too: ranks stand where they do in two dumps
+without a difference, between which and after which no step ended.
+"""
 
 import re
 from collections.abc import Mapping
@@ -6,9 +10,14 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 
 from ....formats.flight_recorder import debug_server
+from ....formats.stacks import places
+from ....formats.stacks.records import ProcessStacks, ThreadStack
 from ....formats.training_logs import cleaning, crashes
 from ....vocabulary.samples import Event, Scalar, TelemetryResource
 from ..found import ArtefactContents, LogQuote
+from ..job.size import MOST_RANKS
+from . import stacks
+from .stacks import StackFindings, StoodProcess
 
 UNANSWERED = "torch.debug_unanswered"
 _MOST_BYTES = 64 << 20
@@ -27,17 +36,26 @@ def add_stacks(
     found: ArtefactContents,
     *,
     zone: tzinfo | None,
-) -> None:
-    """Add where each rank stood, and which rank did not answer; times are those of the names."""
+    stepped: float | None,
+) -> StackFindings:
+    """Add where each rank stood, and which rank did not answer; times are those of the names.
+
+    Return who waits for whom. `stepped`: when the last step ended by the logs, s since the epoch;
+    infinite where they have no times.
+    """
+    dumps: dict[float, list[StoodProcess]] = {}
     for name, path in files.items():
         at = _written(name, zone) or path.stat().st_mtime
         with path.open("rb") as opened:
             lines = opened.read(_MOST_BYTES).decode("utf-8", "replace").splitlines()
         ranks = 0
         for rank, part in debug_server.stacks(lines):
-            if stack := _main(part):
+            if calls := _main(part):
                 ranks += 1
-                pairs: dict[str, Scalar] = {"rank": rank, "text": cleaning.shown_lines(stack)}
+                if rank < MOST_RANKS and (stood := _stood(name, lines, rank, calls)):
+                    dumps.setdefault(at, []).append(stood)
+                stack = cleaning.shown_lines(crashes.joined(calls))
+                pairs: dict[str, Scalar] = {"rank": rank, "text": stack}
                 found.events.append(Event("process.stack", at, pairs, resource))
         quiet = debug_server.silent(lines)
         for rank, why in quiet.items():
@@ -48,9 +66,34 @@ def add_stacks(
         silent = f", {len(quiet)} did not answer" if quiet else ""
         found.read[name] = f"stacks of {ranks} ranks, by torch's debug server{silent}"
         found.until = max(found.until or at, at)
+    still = _still(dumps, stepped)
+    found.quotes += [one.quote for one in still]
+    return stacks.together(still)
 
 
-def _main(part: list[str]) -> str:
+def _stood(name: str, lines: list[str], rank: int, calls: list[str]) -> StoodProcess | None:
+    line = 1 + next(n for n, text in enumerate(lines) if text.startswith(f"=== Rank {rank}: "))
+    process = ProcessStacks(line, line, rank=rank, threads=[ThreadStack(main=True, calls=calls)])
+    place = places.of(process)
+    return None if place is None else StoodProcess(name, process, rank, place)
+
+
+def _still(dumps: Mapping[float, list[StoodProcess]], stepped: float | None) -> list[StoodProcess]:
+    """Return where ranks stand in the newest dump, none where they stood elsewhere before."""
+    if len(dumps) < 2:
+        return []
+    before, newest = sorted(dumps)[-2:]
+    if stepped is not None and stepped >= before:
+        return []
+    alike = _calls(dumps[before]) == _calls(dumps[newest])
+    return dumps[newest] if alike else []
+
+
+def _calls(stood: list[StoodProcess]) -> dict[int | None, list[str]]:
+    return {one.rank: one.place.thread.calls for one in stood}
+
+
+def _main(part: list[str]) -> list[str]:
     """Return the stack of the thread that Python lists last: the one that began the process."""
     calls: list[str] = []
     for line in part:
@@ -58,7 +101,7 @@ def _main(part: list[str]) -> str:
             calls = []
         elif called := crashes.call(line):
             calls.append(called)
-    return crashes.joined(calls)
+    return calls
 
 
 def _written(name: str, zone: tzinfo | None) -> float | None:

@@ -45,6 +45,7 @@ class CollectiveHang:
     `fatal`: when each of these did, where known. `files`: ranks by the file that their lines are
     in. `cut`: ranks that lost their peers. `late`: ranks that a line names as those waited for, or
     a stack. `apart`: ranks whose stacks are in another collective than those of their peers.
+    `stuck`: ranks whose own watchdog did not get on, though they waited in nothing by then.
     """
 
     reports: dict[int, list[tuple[float | None, WatchdogReport]]] = field(
@@ -55,6 +56,7 @@ class CollectiveHang:
     cut: set[int] = field(default_factory=set)
     late: set[int] = field(default_factory=set)
     apart: set[int] = field(default_factory=set)
+    stuck: set[int] = field(default_factory=set)
     stalled: HorovodStall = field(default_factory=HorovodStall)
 
     def learn(self, event: Event, rank: int | None, at: float | None) -> Event:
@@ -79,9 +81,10 @@ class CollectiveHang:
             return event
         if _CUT.match(signature):
             self.cut.add(rank)
-        elif _STUCK.match(signature) and rank in self.waited:
-            # It waits for the end of a communicator that it gave up.
-            return replace(event, attributes={**event.attributes, "role": "cascade"})
+        elif _STUCK.match(signature):
+            if rank in self.waited:  # it waits for the end of a communicator that it gave up
+                return replace(event, attributes={**event.attributes, "role": "cascade"})
+            self.stuck.add(rank)
         elif _FATAL.match(signature) and event.attributes.get("role") == "root":
             self.fatal.setdefault(rank, event.at or None)
         return event
@@ -150,6 +153,9 @@ class CollectiveHang:
         waited = self.waited
         if not waited:
             return None
+        stuck = self.stuck - waited
+        if not self.late and len(stuck) <= len(waited):
+            self.late |= stuck
         began, until = self._times(at, begins=begins)
         size = max(size, self._whole())
         present = self.present(logs, size)

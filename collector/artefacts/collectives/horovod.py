@@ -91,7 +91,10 @@ class HorovodStall:
         ranks = set(range(size)).union(*self.missing.values(), *self.ready.values())
         ranks |= set(range(max(ranks, default=-1)))
         for name, missing in self.missing.items():
-            yield missing | {rank for rank, last in self.listed.items() if name > last}
+            further = {r for r, last in self.listed.items() if name > last} - missing
+            # Somebody submitted what others wait for: of all ranks the only one that may lack it.
+            alone = len(further) == 1 and ranks <= missing | further
+            yield missing if alone else missing | further
         for ready in self.ready.values():
             yield ranks - ready
 

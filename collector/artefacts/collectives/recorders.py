@@ -104,6 +104,7 @@ def add(
     operation that failed as it ends one that succeeded.
     """
     if dumps.of_rank:
+        endings.dumped(dumps.of_rank.keys())
         ledger = DumpLedger({
             rank: dump.interrupted() if rank in endings.failed else dump
             for rank, dump in dumps.of_rank.items()
@@ -125,6 +126,8 @@ def _add(
     if endings.failed:
         # A rank that lost its peers did not wait for its time-out.
         at = last + max(endings.waited, _LOST_SECONDS)
+    elif ledger.idle:
+        at = last + _LOST_SECONDS  # nobody waits in one: how long since, no dump tells
     else:
         at = _dumped(last, ledger.timeout, dumps.written)
     along = layout.dimensions(ledger.groups)

@@ -74,6 +74,12 @@ class StoodProcess:
         return "cascade" if self.place.waits else "root"
 
     @property
+    def quote(self) -> LogQuote:
+        """Return the first line of its stacks with what they say."""
+        line = self.process.line
+        return LogQuote(self.file, line, None, self.rank, self.signature, self.role, self.text)
+
+    @property
     def event(self) -> Event:
         """Return the line of a log that it is as good as."""
         pairs: dict[str, Scalar] = {
@@ -114,11 +120,9 @@ def read(
     if not stood:
         return StackFindings([])
     for one in stood:
-        found.quotes.append(
-            LogQuote(one.file, one.process.line, None, one.rank, one.signature, one.role, one.text)
-        )
+        found.quotes.append(one.quote)
         found.understood(one.file, "stacks")
-    return _together(stood)
+    return together(stood)
 
 
 def _stood(
@@ -177,7 +181,7 @@ def _newest(stood: list[StoodProcess]) -> list[StoodProcess]:
     return list(last.values())
 
 
-def _together(stood: list[StoodProcess]) -> StackFindings:
+def together(stood: list[StoodProcess]) -> StackFindings:
     """Return what the processes say beside one another."""
     inside = [one for one in stood if one.place.waits]
     outside = [one for one in stood if not one.place.waits]

@@ -1,12 +1,13 @@
 """Pages of vendors' exporters, as `curl` saved them: what devices showed then."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ....formats import exporters, exposition
 from ....formats.remote_write import labels
-from ....vocabulary.samples import JOB_SOURCE, Event, Sample, TelemetryResource
+from ....vocabulary.samples import JOB_SOURCE, Event, Sample, Scalar, TelemetryResource
 from ..found import ArtefactContents, LogQuote
 from .kernel_events import FAILED
 
@@ -16,11 +17,22 @@ _SERIES = re.compile(
 """A series with labels: those of devices have some, and a line of a log seldom looks like one."""
 _LABEL = re.compile(rb'(\w+)="((?:[^"\\\\]|\\\\.)*)"')
 _BLOCK = 1 << 20
+_UNCORRECTED = "ecc.uncorrectable"
+_MEMORY = frozenset({"hbm", "memory", "sram"})
 
 
 def is_page(head: bytes) -> bool:
     """Tell whether a file that begins so is a page of an exporter that a table knows."""
     return _table(head) is not None
+
+
+def hosts(pages: Mapping[str, Path]) -> set[str]:
+    """Return the hosts that pages name: of one a kernel's log beside it is, which names none."""
+    found = set[str]()
+    for path in pages.values():
+        with suppress(OSError), path.open("rb") as opened:  # said where it is read
+            found.add(_host(opened.read(_BLOCK)))
+    return found - {""}
 
 
 def read(
@@ -48,8 +60,10 @@ def read(
             place = TelemetryResource(
                 host, resource.job, resource.attempt, extra=((JOB_SOURCE, "labels"),)
             )
+            found.shown = max(found.shown or at, at)
         found.samples += [(place, sample) for sample in mapped.samples]
-        failed = [_failed(place, one) for one in mapped.samples if _has_failed(one)]
+        wrong = {dict(one.attributes)["hw.id"] for one in mapped.samples if _is_wrong(one)}
+        failed = [_failed(place, one, wrong) for one in mapped.samples if _has_failed(one)]
         if failed:
             found.quotes += _quoted(content, table, name, at, "root" if alone else "confirmation")
         if alone:
@@ -60,6 +74,16 @@ def read(
 
 def _has_failed(sample: Sample) -> bool:
     return sample.metric == "hw.status" and ("hw.state", "failed") in sample.attributes
+
+
+def _is_wrong(sample: Sample) -> bool:
+    """Tell whether a device's memory had errors that ECC did not correct, at whatever time.
+
+    Counts alone accuse nobody; of a device that is called failed they say why.
+    """
+    pairs = dict(sample.attributes)
+    uncorrected = pairs.get("error.type") == "uncorrected" and pairs.get("hw.part") in _MEMORY
+    return sample.metric == "hw.errors" and uncorrected and sample.value > 0
 
 
 def _quoted(
@@ -82,16 +106,19 @@ def _tells(mapping: exporters.PageMapping, line: bytes, at: float) -> bool:
     return any(_has_failed(one) for one in samples)
 
 
-def _failed(place: TelemetryResource, sample: Sample) -> Event:
+def _failed(place: TelemetryResource, sample: Sample, wrong: Container[Scalar]) -> Event:
     """Return as an event that a device is called failed: there is no second page to wait for."""
     pairs = dict(sample.attributes)
     named = {name: pairs[name] for name in ("hw.id", "gpu") if pairs.get(name) is not None}
     text = f"the exporter reports device {pairs['hw.id']} as failed"
+    code = FAILED
+    if pairs["hw.id"] in wrong:
+        code, text = _UNCORRECTED, f"{text}, and errors of its memory that were not corrected"
     vendor = str(pairs.get("hw.vendor", ""))
     return Event(
         "gpu.fault",
         sample.at,
-        {**named, "code": FAILED, "vendor": vendor, "source": "exporter", "text": text},
+        {**named, "code": code, "vendor": vendor, "source": "exporter", "text": text},
         place,
     )
 

@@ -6,7 +6,7 @@ times ended before that, and before the time that the ranks waited in their last
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ....vocabulary.log_lines import ENDS
@@ -40,12 +40,16 @@ class RankEndings:
     faults: set[int] = field(default_factory=set[int])
     roots: set[int] = field(default_factory=set[int])
     logs: set[int] = field(default_factory=set[int])
+    unnamed: list[float] = field(default_factory=list[float])
+    """Of each line of no rank that says that a collective failed, how long it waited, 0 unsaid."""
     stood: float | None = None
     """When the last collective was launched, where dumps tell."""
 
     def learn(self, event: Event, rank: int | None) -> None:
         """Take what a line reports."""
         if rank is None:
+            if event.attributes.get("signature") in _FAILED:
+                self.unnamed.append(_waited(event))
             return
         if event.name == "process.exit" and event.at > UNDATED:
             signal = event.attributes.get("signal")
@@ -57,8 +61,13 @@ class RankEndings:
             self.roots.add(rank)
         if event.attributes.get("signature") in _FAILED:
             self.failed.add(rank)
-            if found := _TIMED_OUT.search(str(event.attributes.get("text", ""))):
-                self.waited = max(self.waited, int(found[1]) / 1000)
+            self.waited = max(self.waited, _waited(event))
+
+    def dumped(self, ranks: Collection[int]) -> None:
+        """Take the ranks that left dumps: where as many lines of no rank say so, theirs failed."""
+        if not self.failed and 0 < len(ranks) <= len(self.unnamed):
+            self.failed |= set(ranks)
+            self.waited = max(self.waited, *self.unnamed)
 
     @property
     def first(self) -> float | None:
@@ -153,3 +162,9 @@ class RankEndings:
         return [
             f"which of ranks {ranks} the others waited for: no log of these says how they ended"
         ]
+
+
+def _waited(event: Event) -> float:
+    """Return how long a line says that its collective waited, s; 0 where it does not."""
+    found = _TIMED_OUT.search(str(event.attributes.get("text", "")))
+    return int(found[1]) / 1000 if found else 0.0

@@ -9,6 +9,7 @@ from datetime import tzinfo
 from pathlib import Path
 
 from ....formats.training_logs import cleaning, times
+from ....formats.training_logs.prefixes import LinePrefixes
 from ..walk import blocks
 
 _HEAD_BYTES, _TAIL_BYTES = 512 * 1024, 128 * 1024
@@ -45,11 +46,13 @@ class LogSurvey:
     """What a log's first and last lines say beside faults.
 
     `size`: how many ranks the job has at least, 0 where nothing says it. `ranks`: those that
-    prefixes name. `dated`: the first full date, s since the epoch, None where no line has one.
+    prefixes name. `hosts`: where these ran, by the same. `dated`: the first full date, s since the
+    epoch, None where no line has one.
     """
 
     size: int = 0
     ranks: frozenset[int] = frozenset()
+    hosts: Mapping[int, str] = field(default_factory=dict[int, str])
     dated: float | None = None
 
 
@@ -58,12 +61,14 @@ class JobSurvey:
     """The same of all logs of a job.
 
     `size`: how many ranks it has at least, 0 where no line says it. `ranks`: by log those that
-    prefixes name. `near`: a time close to that of lines without a year, None where nothing tells.
-    `written`: when the newest log was. Both in s since the epoch.
+    prefixes name. `hosts`: where ranks ran, by the same. `near`: a time close to that of lines
+    without a year, None where nothing tells. `written`: when the newest log was. Both in s since
+    the epoch.
     """
 
     size: int = 0
     ranks: Mapping[str, set[int]] = field(default_factory=dict[str, set[int]])
+    hosts: Mapping[int, str] = field(default_factory=dict[int, str])
     near: float | None = None
     written: float = 0.0
 
@@ -83,6 +88,7 @@ def survey(files: Mapping[str, Path], zone: tzinfo | None, known: float | None) 
     return JobSurvey(
         size=max((one.size for one in every), default=0),
         ranks={name: set(one.ranks) for name, one in found.items()},
+        hosts={rank: host for one in every for rank, host in one.hosts.items()},
         near=near(every, written, known),
         written=written,
     )
@@ -97,15 +103,20 @@ def read(path: Path, zone: tzinfo | None) -> LogSurvey:
             opened.seek(-min(left, _TAIL_BYTES), os.SEEK_END)
             data += b"\n" + opened.read(_TAIL_BYTES)
     ranks: set[int] = set()
+    hosts: dict[int, str] = {}
     dated: float | None = None
+    prefixes = LinePrefixes()
+    prefixes.learn(data)
     for line in data.splitlines():
         if b"[rank" in line or line[:1] in b"[( " or dated is None:
-            cleaned = cleaning.clean(line[: cleaning.LONGEST])
+            cleaned = cleaning.clean(line[: cleaning.LONGEST], prefixes)
             if cleaned.rank is not None and cleaned.rank < MOST_RANKS:
                 ranks.add(cleaned.rank)
+                if cleaned.host:
+                    hosts[cleaned.rank] = cleaned.host
             if dated is None:
                 dated = times.read(cleaned.stamp or cleaned.text, zone)
-    return LogSurvey(_size(data), frozenset(ranks), dated)
+    return LogSurvey(_size(data), frozenset(ranks), hosts, dated)
 
 
 def near(surveys: list[LogSurvey], written: float, known: float | None) -> float | None:

@@ -28,15 +28,19 @@ def add_memory_kills(
 ) -> None:
     """Add kills for memory; a host that no line names is the only one, or that of the rank.
 
+    Where the line above says a kill with its host, the one without tells of the same.
     `said`: what launchers said besides. Who cancels a job below its kill does so on that host.
     """
     places = verdict.places
+    beside: dict[str, str] = {}
     for one in ends:
         if one.report.form.kind != "oom":
             continue
         rank = next(iter((*places.ranks(one), *_killed(exits, known))), None)
-        host = places.host(one) or places.host_of(rank) or _named_below(one, said)
-        host = host or places.likely_host()
+        own = places.host(one) or places.host_of(rank) or _named_below(one, said)
+        host = own or beside.get(one.file, "") or places.likely_host()
+        if own:
+            beside[one.file] = own
         if rank is None and not places.on(host):
             places.place_others(host)
         if rank is not None and not places.host_of(rank):

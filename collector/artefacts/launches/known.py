@@ -22,6 +22,9 @@ class KnownRanks:
     hosts: Mapping[int, str]
     kernels: frozenset[str] = frozenset()
     """Hosts that kernel logs name."""
+    due: float | None = None
+    """Until when a job at work would have written its next step, s since the epoch; None where
+    nothing tells its pace."""
     listed: Mapping[int, tuple[float, int]] = field(default_factory=dict[int, tuple[float, int]])
     """When ranks ended by torchrun's table, and by which signal, 0 for none."""
 

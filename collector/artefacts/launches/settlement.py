@@ -22,7 +22,7 @@ def settle(record: LaunchRecord, known: KnownRanks, newest: float) -> LaunchVerd
     verdict = LaunchVerdict(places)
     wish = wishes.find(record, known, ends)
     if wish is not None:
-        wishes.add(wish, verdict)
+        wishes.add(wish, known, verdict)
     ended = exits.gather(record, ends, known, verdict)
     if wish is not None:
         ended = {r: end for r, end in ended.items() if not wishes.explains(wish, end, places)}

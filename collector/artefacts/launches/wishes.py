@@ -11,8 +11,10 @@ from .places import LaunchPlaces
 from .record import FiledReport, LaunchRecord
 from .verdicts import LaunchVerdict
 
-_STOPPED = ("Cancelled", "TimeLimit", "Terminated", "Requeued")
-"""Reasons for which a whole job ends, and not the processes of one host."""
+_STOPPED = ("Cancelled", "Terminated", "Requeued")
+"""Reasons of people, and of the job itself: nobody took a host away."""
+_TAKES_ALL = ("Preempted", "TimeLimit")
+"""Reasons for which a scheduler takes all hosts of a job back; a line names one or none."""
 _TAKES_HOSTS = ("Evicted", "SpotReclaimed", "NodeShutdown")
 """Reasons for which the processes of one host end, which no line may name."""
 _BELOW = 5
@@ -43,17 +45,22 @@ def find(
     return None
 
 
-def add(wish: FiledReport, verdict: LaunchVerdict) -> None:
-    """Add what somebody wanted, and the ends of whom a scheduler took with a host."""
+def add(wish: FiledReport, known: KnownRanks, verdict: LaunchVerdict) -> None:
+    """Add what somebody wanted, and the ends of whom a scheduler took with a host.
+
+    A job that had stood for long when its time was up is not dead for that.
+    """
     places = verdict.places
     reason = wish.report.form.reason or "Cancelled"
+    if reason in _TAKES_ALL and known.due is not None and places.at(wish) > known.due:
+        reason = "Cancelled"
     host = "" if reason in _STOPPED else places.host(wish)
-    if not host and reason in _TAKES_HOSTS:
+    if not host and reason in (*_TAKES_HOSTS, *_TAKES_ALL):
         host = places.likely_host()
         places.place_others(host)
     verdict.blame(wish, "scheduler.event", host, reason=reason)
     verdict.blame(wish, "log.fault", host, signature=wish.report.form.name, role="root")
-    if host:  # what a scheduler takes ends by a signal
+    if host and reason not in _TAKES_ALL:  # what a scheduler takes ends by a signal
         for rank in places.on(host):
             verdict.end(rank, -15, places.at(wish))
 

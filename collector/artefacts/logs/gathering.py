@@ -11,7 +11,7 @@ from ..job.nccl_ranks import NcclProcesses
 from ..job.startup import StartUp, any_stepped, stepped
 from ..launches import controllers
 from ..walk.telling_lines import TellingLines
-from . import awaited_peers, renumbered, unplaced, worded_ends
+from . import awaited_peers, communicator_ranks, renumbered, unplaced, worded_ends
 from .contents import LogContents
 from .one_log import LogReading
 from .unknown_lines import of_file
@@ -69,6 +69,7 @@ def gather(
         else:
             telling[name] = one.telling
     gathered.launches.reports = controllers.own(gathered.launches.reports, [*empty, *files])
+    communicator_ranks.place(gathered)
     if unplaced.of_devices(gathered.events):
         _place_by_nccl(gathered, (files[name] for name in said))
     gathered.succession.apply(gathered.samples, gathered.events)

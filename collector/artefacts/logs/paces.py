@@ -28,6 +28,9 @@ RISING = 0.8
 
 CLIMB, RISES, KEPT = 1.5, 5, 0.9
 """By so much rows climb, each of so many above the one before; those behind take so much of it."""
+JUMP = 0.8
+"""One row that is alone so much of a climb is no climb: the first step after the compiler may only
+be dispatched, and its time is counted with the next."""
 
 APART = 1.25
 """Rows at the end that take CLIMB times as long as the first third: each of them so many times as
@@ -130,6 +133,12 @@ def _climb(rows: Sequence[PacedRow]) -> SlowRows | None:
             begin = place
         low, top = rows[begin].seconds, row.seconds
         if place - begin < RISES or top < CLIMB * low:
+            continue
+        jump = max(
+            after.seconds - before.seconds
+            for before, after in itertools.pairwise(rows[begin : place + 1])
+        )
+        if jump > JUMP * (top - low):
             continue
         low_before = all(one.seconds < (low + top) / 2 for one in rows[:begin])
         if low_before and all(one.seconds >= KEPT * top for one in rows[place:]):

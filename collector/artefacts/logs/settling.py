@@ -1,5 +1,6 @@
 """What logs told, as telemetry: each line of a rank, on a host, at a time."""
 
+import itertools
 from dataclasses import replace
 
 from ....vocabulary.entities import UNNAMED_HOST
@@ -20,6 +21,11 @@ _OF_DEVICES = frozenset({"cuda.ecc", "cuda.nvlink_error", "gpu.device_lost"})
 """Signatures by which a rank says that its device failed, or a link of it."""
 _OF_LAUNCHERS = ("python.exception", "torchrun.child_failed")
 """Signatures of which a cascade says that a launcher lost what it had started."""
+_FEWEST_STEPS, _STOOD_STEPS, _STOOD_SECONDS = 3, 10, 900.0
+"""Steps that tell a pace; a job stood once so many of its longest, and so long, passed without one.
+"""
+_MOST_SPOKEN = 16
+"""Lines of a rank after its last step that show that it lives."""
 _ORDER = {"root": 0, "background": 2}
 """Roles of quoted lines that stand first and last."""
 
@@ -61,10 +67,13 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     """Give each sample and event its host and, where its line has none, a time; add them."""
     _put_right(gathered, found)
     _place_unranked(gathered, found)
+    _place_by_prefix(gathered)
     _settle(gathered, found)
     gathered.events = unplaced.placed(gathered.events, raised=None, exits=gathered.endings.exits)
     counted = uncounted.places(gathered.samples, gathered.falls)
+    lost = uncounted.lost(gathered.samples)
     gathered.samples += uncounted.steps(counted)
+    counted = {**counted, **lost}
     gathered.events = [
         (rank, name, uncounted.event(event, rank, counted)) for rank, name, event in gathered.events
     ]
@@ -140,12 +149,13 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
     }
     for rank in devices:
         gathered.process(rank).host = gathered.process(rank).host or UNNAMED_HOST
+    spoke = _spoke(gathered)
     for rank, process in gathered.processes.items():
         labels: dict[str, Scalar | None] = {
             "rank": rank, "world_size": size, "pid": process.pid,
             "hw.id": process.hw_id or devices.get(rank),
         }  # fmt: skip
-        for at in sorted({process.first or oldest, process.last or newest}):
+        for at in sorted({process.first or oldest, process.last or newest, *spoke.get(rank, ())}):
             info = Sample("training.rank.info", 1.0, at, attributes(labels))
             found.samples.append((of(rank, ""), info))
     found.world_size = size
@@ -183,6 +193,18 @@ def _place_unranked(gathered: LogContents, found: ArtefactContents) -> None:
     for number, (rank, name, event) in enumerate(gathered.events):
         if rank is None and event.name == "training.numeric":
             gathered.events[number] = (last, name, unranked.event(event, last))
+
+
+def _place_by_prefix(gathered: LogContents) -> None:
+    """Give ranks the hosts that stand before their lines, where nothing else names any."""
+    named = gathered.survey.hosts
+    kernels = gathered.kernels.hosts
+    if any(one.host for one in gathered.processes.values()) or (
+        kernels and not {*named.values()} & {*kernels}
+    ):
+        return
+    for rank, host in named.items():
+        gathered.process(rank).host = host
 
 
 def _place_host_lines(gathered: LogContents) -> None:
@@ -269,8 +291,35 @@ def _known(gathered: LogContents, size: int) -> KnownRanks:
         stepped=any(one.metric.startswith("training.") for _, one in gathered.samples),
         hosts={rank: one.host for rank, one in gathered.processes.items() if one.host},
         kernels=frozenset(gathered.kernels.hosts),
+        due=_due(gathered.samples),
         listed=dict(gathered.endings.exits),
     )
+
+
+def _spoke(gathered: LogContents) -> dict[int, set[float]]:
+    """Return by rank when it wrote lines after its last step: it lives as its peers do."""
+    stepped: dict[int | None, float] = {}
+    for rank, sample in gathered.samples:
+        stepped[rank] = max(stepped.get(rank, 0.0), sample.at)
+    found: dict[int, set[float]] = {}
+    for rank, _, event in gathered.events:
+        if rank is None or event.name != "log.fault" or event.at < UNDATED:
+            continue
+        own = found.setdefault(rank, set())
+        if event.at > stepped.get(rank, 0.0) and len(own) < _MOST_SPOKEN:
+            own.add(event.at)
+    return found
+
+
+def _due(samples: list[tuple[int | None, Sample]]) -> float | None:
+    """Return until when a job with such steps would have written its next one."""
+    at = sorted({
+        one.at for _, one in samples if one.metric.startswith("training.") and one.at > UNDATED
+    })  # fmt: skip
+    if len(at) < _FEWEST_STEPS:
+        return None
+    longest = max(later - earlier for earlier, later in itertools.pairwise(at))
+    return at[-1] + max(_STOOD_SECONDS, _STOOD_STEPS * longest)
 
 
 def _faults(event: Event) -> bool:

@@ -1,5 +1,10 @@
-"""Values of logs that name no step: they are counted, as a live collector does after a while."""
+"""Values of logs that name no step: they are counted, as a live collector does after a while.
 
+Lines that name an epoch alone have that as their step, and the later ones of it have none: what is
+not finite in them is of the epoch, where no finite value of the rank follows.
+"""
+
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -8,6 +13,7 @@ from .runs import StepFall
 
 _STEP = "training.step"
 _VALUES = frozenset({"training.loss", "training.grad_norm"})
+_LOSS = "training.loss"
 _NUMERIC = "training.numeric"
 
 Places = dict[tuple[int | None, float], int]
@@ -42,6 +48,24 @@ def steps(counted: Places) -> list[tuple[int | None, Sample]]:
         (rank, Sample(_STEP, float(number), at, attributes({"rank": rank, "source": "log"})))
         for (rank, at), number in counted.items()
     ]
+
+
+def lost(samples: Iterable[tuple[int | None, Sample]]) -> Places:
+    """Return the step of the first value at no step since which no finite one of its rank came."""
+    every = sorted(
+        ((rank, one) for rank, one in samples if one.metric in {*_VALUES, _STEP}),
+        key=lambda pair: pair[1].at,
+    )
+    newest: dict[int | None, Sample] = {}
+    first: dict[int | None, tuple[float, int]] = {}
+    for rank, sample in every:
+        if sample.metric == _STEP:
+            newest[rank] = sample
+        elif sample.metric == _LOSS and math.isfinite(sample.value):
+            first.pop(rank, None)
+        elif sample.metric == _LOSS and rank in newest and sample.at > newest[rank].at:
+            first.setdefault(rank, (sample.at, int(newest[rank].value)))
+    return {(rank, at): step for rank, (at, step) in first.items()}
 
 
 def event(one: Event, rank: int | None, counted: Places) -> Event:

@@ -1,8 +1,9 @@
-"""Kubernetes carries actions out: a taint on the node, and evictions of the job's pods.
+"""Kubernetes carries actions out: a taint on the node, evictions of the job's pods, a suspension.
 
 The node is tainted (`NoSchedule`) before the pods go, so that whatever makes them anew (a JobSet, a
 PyTorchJob, a Job) places none there. A pod is evicted by its uid: one that was made since is
-another one, and stays. Budgets of disruption hold: a pod that one protects is asked for again.
+another one, and stays. Budgets of disruption hold: a pod that one protects is asked for again. A
+job is paused by suspending what made its pods, and goes on only if it was suspended by this action.
 """
 
 import re
@@ -16,9 +17,10 @@ from ....vocabulary.clock import Clock
 from ....vocabulary.remedies import RemedyKind
 from ...kubernetes.connection import ServerConnection, passing, reason
 from ...settings.actions import ExecutorSettings
+from . import workloads
 from .contract import Allowed, RefusedOrderError, RemedyOrder, UnansweredOrderError
 
-KINDS: frozenset[RemedyKind] = frozenset(("exclude_node", "restart", "requeue"))
+KINDS: frozenset[RemedyKind] = frozenset(("exclude_node", "restart", "requeue", "pause"))
 TAINT = "rankscope.io/excluded"
 _LABEL = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _GONE = 404
@@ -38,7 +40,10 @@ class KubernetesExecutor:
 
     def look(self, order: RemedyOrder) -> Mapping[str, Any]:
         """Return the node, and the pods of the job by name and uid."""
-        seen: dict[str, Any] = {"pods": self._pods(order.job)}
+        pods = self._pods(order.job)
+        if order.action == "pause":
+            return self._workload(order, pods)
+        seen: dict[str, Any] = {"pods": [_identity(row) for row in pods]}
         if order.action == "exclude_node":
             node = self._get(f"/api/v1/nodes/{quote(str(order.host), safe='')}")
             if node is None:
@@ -49,7 +54,9 @@ class KubernetesExecutor:
         return seen
 
     def carry_out(self, order: RemedyOrder, seen: Mapping[str, Any], allowed: Allowed) -> str:
-        """Taint the node, then evict the pods that were there before."""
+        """Taint the node, then evict the pods that were there before; or suspend the workload."""
+        if order.action == "pause":
+            return self._suspend(order, seen, allowed)
         done = []
         if order.action == "exclude_node":
             done.append(self._taint(order, seen, allowed))
@@ -61,7 +68,9 @@ class KubernetesExecutor:
         return "; ".join(done)
 
     def undo(self, order: RemedyOrder, seen: Mapping[str, Any], allowed: Allowed) -> str:
-        """Take the taint of this action off."""
+        """Take the taint of this action off, or let the job go on that it suspended."""
+        if order.action == "pause":
+            return self._resume(order, seen, allowed)
         if order.action != "exclude_node":
             return "pods that were evicted are not brought back"
         node = self._get(_node_path(seen))
@@ -71,6 +80,44 @@ class KubernetesExecutor:
         allowed()
         self._set_taints(seen, node, [row for row in taints if not _ours(row, order)])
         return f"{seen['node']} is back"
+
+    def _workload(self, order: RemedyOrder, pods: Sequence[Any]) -> Mapping[str, Any]:
+        """Return what is to be suspended: its path, uid and kind."""
+        found = workloads.of_pods(pods) if pods else None
+        if found is None:
+            raise RefusedOrderError(
+                f"no one workload that can be suspended made {order.job}'s pods"
+            )
+        kind, name = found
+        path = kind.path(self._namespace, name)
+        workload = self._get(path)
+        if workload is None:
+            raise RefusedOrderError(f"Kubernetes has no {kind.resource}/{name}")
+        if workloads.queued(workload):
+            raise RefusedOrderError(
+                f"Kueue decides when {kind.resource}/{name} runs: set its Workload inactive"
+            )
+        return {"path": path, "uid": workload["metadata"]["uid"], "kind": kind.resource}
+
+    def _suspend(self, order: RemedyOrder, seen: Mapping[str, Any], allowed: Allowed) -> str:
+        kind, workload = _kind(seen), self._get(seen["path"])
+        if workload is None or workload["metadata"]["uid"] != seen["uid"]:
+            return f"{order.job} is gone"
+        if not kind.suspended(workload):
+            allowed()
+            self._patch(seen["path"], kind.patch(workload, suspend=True, by=order.id))
+        return f"{order.job} is suspended"
+
+    def _resume(self, order: RemedyOrder, seen: Mapping[str, Any], allowed: Allowed) -> str:
+        kind, workload = _kind(seen), self._get(seen["path"])
+        if workload is None or workload["metadata"]["uid"] != seen["uid"]:
+            return f"{order.job} is gone"
+        notes = workload["metadata"].get("annotations") or {}
+        if not kind.suspended(workload) or notes.get(workloads.PAUSED) != order.id:
+            return f"{order.job} is not suspended by this action"
+        allowed()
+        self._patch(seen["path"], kind.patch(workload, suspend=False, by=None))
+        return f"{order.job} goes on"
 
     def _taint(self, order: RemedyOrder, seen: Mapping[str, Any], allowed: Allowed) -> str:
         node = self._get(_node_path(seen))
@@ -92,8 +139,7 @@ class KubernetesExecutor:
             "metadata": {"resourceVersion": node["metadata"]["resourceVersion"]},
             "spec": {"taints": list(taints)},
         }
-        kind = "application/merge-patch+json"
-        self._ask("PATCH", _node_path(seen), body, kind=kind)
+        self._patch(_node_path(seen), body)
 
     def _evict(self, name: str, uid: str, allowed: Allowed) -> None:
         path = f"/api/v1/namespaces/{quote(self._namespace)}/pods/{quote(name, safe='')}"
@@ -109,7 +155,7 @@ class KubernetesExecutor:
         }
         self._ask("POST", f"{path}/eviction", body)
 
-    def _pods(self, job: str) -> list[list[str]]:
+    def _pods(self, job: str) -> list[Any]:
         if not _LABEL.fullmatch(job):
             raise RefusedOrderError(f"{job!r} is no value of a label of Kubernetes")
         found = self._ask(
@@ -118,10 +164,13 @@ class KubernetesExecutor:
             query={"labelSelector": self._selector.replace("{job}", job)},
         )
         return [
-            [row["metadata"]["name"], row["metadata"]["uid"]]
+            row
             for row in (found or {}).get("items", ())
             if row.get("status", {}).get("phase") not in _OVER
         ]
+
+    def _patch(self, path: str, body: Mapping[str, Any]) -> None:
+        self._ask("PATCH", path, body, kind="application/merge-patch+json")
 
     def _get(self, path: str) -> Any:
         """Return an object, None where there is none."""
@@ -159,3 +208,11 @@ def _node_path(seen: Mapping[str, Any]) -> str:
 
 def _ours(taint: Mapping[str, Any], order: RemedyOrder) -> bool:
     return taint.get("key") == TAINT and taint.get("value") == order.id
+
+
+def _identity(pod: Mapping[str, Any]) -> list[str]:
+    return [pod["metadata"]["name"], pod["metadata"]["uid"]]
+
+
+def _kind(seen: Mapping[str, Any]) -> workloads.WorkloadKind:
+    return next(row for row in workloads.KINDS if row.resource == seen["kind"])

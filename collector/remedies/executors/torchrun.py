@@ -20,6 +20,9 @@ from .contract import Allowed, RefusedOrderError, RemedyOrder, UnansweredOrderEr
 ABLE: frozenset[RemedyKind] = frozenset(("restart", "exclude_node"))
 TAKEN_SECONDS = 60.0
 """An agent that has not asked by then is away: whatever it would do later nobody wants."""
+LEAVES_SECONDS = 20.0
+"""So long the action waits for the host that is to be left out: one that is lost never asks, and
+the job goes on without it meanwhile."""
 ANSWERED_SECONDS = 30.0
 """Beyond that, for an answer on its way."""
 
@@ -119,4 +122,6 @@ def _names(rows: Sequence[LauncherOrderRecord]) -> str:
 
 
 def _late(row: LauncherOrderRecord, now: float) -> bool:
-    return now > row.until + (0.0 if row.taken_at is None else ANSWERED_SECONDS)
+    if row.taken_at is not None:
+        return now > row.until + ANSWERED_SECONDS
+    return now > row.until - (TAKEN_SECONDS - LEAVES_SECONDS if row.what == "leave" else 0.0)

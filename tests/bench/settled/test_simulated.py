@@ -73,3 +73,16 @@ def test_a_fault_at_no_host_shows_at_every_one(verdicts):
     job = entities.job("run-1")
     for host in ("gpu-0", "gpu-1"):
         assert "slow" in verdicts(saving, host, "software.checkpoint_stall", job).values()
+
+
+def test_a_fault_that_is_over_or_that_a_check_cannot_see_is_not_found():
+    slow = CaseTruth(Fault("gpu.slow"), entities.gpu("GPU-3", "gpu-1", (3,)), "run-1", 0.0, 4.0)
+    lasting = dataclasses.replace(slow, until=9.0)
+    unseen = SimulatedChecks([lasting], TOPOLOGY, "a seed", lambda _check: 0.0)
+    for simulated, bad in (
+        (SimulatedChecks([slow], TOPOLOGY, "a seed"), False),
+        (SimulatedChecks([lasting], TOPOLOGY, "a seed"), True),
+        (unseen, False),
+    ):
+        events = simulated.events(MATMUL, "gpu-1", 5.0)
+        assert bad == ("slow" in {event.attributes["verdict"] for event in events})

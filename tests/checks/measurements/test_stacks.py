@@ -78,3 +78,48 @@ def test_a_rank_that_nobody_may_look_into_is_not_measured(shares):
 def test_where_no_rank_runs_there_is_nothing_to_measure():
     (row,) = stacks.gathering(CheckOrder("stack_gathering"))
     assert "no training process" in row.missing
+
+
+PAUSED = "gc_collect_main (libpython3.11.so.1.0)", "step (train.py:5)"
+
+
+@pytest.fixture
+def collecting(monkeypatch, tmp_path):
+    """Return a function that samples ranks for garbage collection, of one row."""
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+
+    def sample(calls, *, names=True):
+        interpreter = tmp_path / "python3"
+        interpreter.write_bytes(b"\0gc_collect_main\0" if names else b"\0stripped\0")
+        for pid in calls:
+            folder = tmp_path / "proc" / str(pid)
+            folder.mkdir(parents=True)
+            (folder / "root").symlink_to("/")
+            (folder / "maps").write_text(f"5500-5600 r-xp 0000 08:01 11      {interpreter}\n")
+        turns = {pid: itertools.cycle(rows) for pid, rows in calls.items()}
+        ticks = itertools.count()
+        ranks = tuple((pid - 100, pid) for pid in calls)
+        (row,) = stacks.collecting(
+            CheckOrder("stack_collecting", seconds=201.0, ranks=ranks),
+            dump=lambda pid: dumped(*next(turns[pid])),
+            now=lambda: next(ticks),
+            root=tmp_path,
+        )
+        return row
+
+    return sample
+
+
+def test_collecting_is_the_share_of_all_ranks_together(collecting):
+    often = [PAUSED, *[TRAINING] * 9]
+    assert (0.05,) == collecting({100: often, 101: [TRAINING]}).samples
+
+
+def test_ranks_that_never_collect_pass(collecting):
+    ranks = {pid: [TRAINING] for pid in (100, 101, 102, 103)}
+    row = collecting(ranks)
+    assert ((0.0,), "") == (row.samples, row.missing)
+
+
+def test_an_interpreter_without_symbols_hides_its_collections(collecting):
+    assert "no symbols" in collecting({100: [TRAINING]}, names=False).missing

@@ -117,14 +117,3 @@ def test_a_large_payload_that_cannot_be_read_is_answered_as_such_and_holds_up_no
         bad.result(0)
     assert 1 == good.result(0).accepted
     assert 1 == len(memory_journal.entries)
-
-
-def test_payloads_wait_until_they_are_acknowledged(new_intake, logs_body):
-    intake = new_intake(DecoderPool(SeriesTable))
-    intake.open()
-    assert not intake.waiting()
-    kept = intake.submit(Payload(KIND, logs_body("log.fault")))
-    assert intake.waiting()
-    intake.step()
-    assert kept.done()
-    assert not intake.waiting()

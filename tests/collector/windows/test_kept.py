@@ -56,6 +56,28 @@ def test_features_computed_as_steps_arrive_are_those_of_all_steps(order, looks, 
     np.testing.assert_array_equal(compute_time.step_ends(plain), steps.ends)
 
 
+def test_batches_that_become_uneven_are_accounted_for_from_their_first_steps():
+    """A rank that is given more tokens than ever before works longer, and is no slower."""
+    rng = np.random.default_rng(5)
+    tokens = np.full((2, 196), 8192.0)
+    tokens[0, 190:], tokens[1, 190:] = [9000, 9300, 8900, 9100, 8800, 9200], 7400.0
+    own = tokens / 8192 * rng.normal(0.8, 0.004, tokens.shape)
+    grid, kept = StepGrid(), KeptFeatures()
+    grid.add(2)
+    names = (compute_time.COMPUTE, compute_time.STEP, compute_time.TOKENS)
+    planes = np.array([grid.plane(name) for name in ("training.step", *names)])
+    for step in range(tokens.shape[1]):
+        for rank in range(2):
+            values = np.array([step, own[rank, step], 1.0, tokens[rank, step]])
+            grid.append(planes, np.full(4, rank), np.full(4, 1000.0 + step), values, 2000.0)
+        if step > 150:
+            kept.refresh(grid, np.zeros(2, np.int64))
+    steps = kept.refresh(grid, np.zeros(2, np.int64))
+    assert steps.kept is not None
+    assert steps.kept.ratio is not None
+    assert steps.kept.ratio[0, -6:].max() < 1.03
+
+
 @pytest.mark.parametrize(("factor", "named"), [(1.3, ["1"]), (1.03, [])])
 def test_a_rank_slow_from_the_first_step_is_no_habit(factor, named):
     own = np.random.default_rng(7).normal(0.8, 0.008, (8, 150))

@@ -75,6 +75,16 @@ def test_a_clock_that_moves_takes_no_median_of_its_peers_with_it(moved):
     assert (100.0, text) == moved(offsets, 3, -0.65)["host-3"]
 
 
+def test_only_a_clock_that_moves_asks_somebody_to_look(steady, levels):
+    scores = []
+    for since in (0, 80):
+        offset = levels(5, 0.0, 2.5, 3, seconds=200, since=since)
+        window = sketch(steady(ranks=10), hosts=5, now=START + 200,
+                        host_readings={"system.clock.offset": offset})  # fmt: skip
+        scores += [f.score for f in ClockOffsetsDetector().evaluate(window)]
+    assert [0.8, 1.0] == scores
+
+
 def test_clocks_that_stray_by_a_little_each_are_not_off(moved):
     assert {} == moved([-0.2, -0.2, 0.2, 0.2], 0, 0.0)
 

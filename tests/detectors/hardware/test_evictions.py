@@ -16,7 +16,17 @@ def found(steady):
     ]
 
 
-@pytest.mark.parametrize("reason", ["Evicted", "NodeNotReady", "Preempted", "TaintManagerEviction"])
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "Evicted",
+        "NodeNotReady",
+        "Preempted",
+        "TaintManagerEviction",
+        "TimeLimit",
+        "DeadlineExceeded",
+    ],
+)
 def test_a_host_that_was_taken_is_named(found, event, reason):
     assert ["host-1"] == found(event("scheduler.event", 40, host="host-1", reason=reason))
 

@@ -34,6 +34,17 @@ def test_a_link_that_stays_down_does_not_flap(found):
     assert [] == found(state(1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 
 
+@pytest.mark.parametrize(
+    ("counter", "lost"), [("link_downed", 1), ("carrier_changes", 1), ("link_downed", 2)]
+)
+def test_the_loss_that_a_port_is_down_by_is_not_counted_as_a_flap(found, levels, counter, lost):
+    rows = found({
+        "hw.network.up|mlx5_0|1": levels(2, 1, 0, 1, since=30),
+        f"hw.network.errors|mlx5_0|{counter}|1": levels(2, 0, lost, 1, since=30),
+    })  # fmt: skip
+    assert lost - 1 == len(rows)
+
+
 def test_a_link_that_goes_down_again_and_again_is_a_symptom(found):
     often = state(1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 1)
     assert [("nic.flapping", "host-1/mlx5_0:1", 3.0)] == found(often)

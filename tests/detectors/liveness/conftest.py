@@ -12,10 +12,17 @@ AGE = "training.progress.age"
 
 @pytest.fixture
 def ages():
-    """Return a function that gives what the probes say every 5 s until a second."""
-    return lambda until, ranks=4: readings(
-        START + np.arange(0.0, until + 1, 5), np.zeros((ranks, 1))
-    )
+    """Return a function that gives what the probes say every 5 s until a second.
+
+    ended: when the last step of each rank did; without it they say nothing of that.
+    """
+
+    def make(until, ranks=4, ended=np.inf):
+        at = np.arange(0.0, until + 1, 5)
+        ended = np.broadcast_to(np.array(ended, float), ranks)
+        return readings(START + at, np.maximum(at - ended[:, None], 0.0))
+
+    return make
 
 
 @pytest.fixture

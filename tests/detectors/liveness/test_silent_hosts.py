@@ -345,6 +345,34 @@ def test_in_what_may_be_a_pause_as_before_an_agent_may_be_away_for_a_minute(
     assert named == [f.entity.id for f in paused(steady, silence, rank_readings=by_rank)]
 
 
+@pytest.mark.parametrize(
+    ("phases", "named"),
+    [
+        pytest.param(["checkpoint"] * 3, [], id="a third checkpoint may take a minute"),
+        pytest.param(["checkpoint"] * 7, ["host-1"], id="a seventh takes what the others took"),
+        pytest.param(["checkpoint"] * 6 + ["eval"], [], id="an evaluation is the first one"),
+    ],
+)
+def test_a_pause_that_the_job_has_often_made_takes_no_longer_than_before(
+    steady, event, phases, named
+):
+    """Host 1 falls silent just after a pause of a second was announced."""
+    now = START + 160
+    announced = [
+        event("training.phase", at, rank=0, phase=said)
+        for number, phase in enumerate(reversed(phases))
+        for at, said in ((119.0 - 15 * number, phase), (120.0 - 15 * number, "train"))
+    ]
+    window = sketch(
+        steady(steps=115),
+        now=now,
+        host_last_received=np.array([now - 0.5, now - 38]),
+        host_interval=np.ones(2),
+        events=tuple(sorted(announced, key=lambda one: one.at)),
+    )
+    assert named == [f.entity.id for f in SilentHostsDetector().evaluate(window)]
+
+
 @pytest.mark.parametrize("silence", [20.0, 70.0])
 def test_in_a_pause_in_which_the_others_work_no_host_is_lost(steady, silence):
     by_rank = {"process.cpu.utilization": since_121(1.0, 0.5, rows=4)}

@@ -209,18 +209,47 @@ def test_a_rank_behind_in_two_groups_is_told_once(evaluated, group):
     assert 1 == kinds(findings).count("rank.behind_enqueued")
 
 
-def test_a_rank_whose_last_step_is_older_is_behind(evaluated):
-    findings = evaluated(90, last_step={3: 57})
+def test_a_rank_whose_last_step_is_older_is_behind(evaluated, ages):
+    told = {AGE: ages(90, ended=[60, 60, 60, 58])}
+    findings = evaluated(90, last_step={3: 57}, readings=told)
     (behind,) = [f for f in findings if f.kind == "rank.behind_step"]
     assert ("3", 57.0, 59.0) == (behind.entity.id, behind.observed, behind.expected)
 
 
+def test_a_rank_that_says_when_its_last_step_ended_is_not_behind_for_a_report_that_was_lost(
+    evaluated, ages
+):
+    told = {AGE: ages(90, ended=60)}
+    assert ["job.stalled"] == kinds(evaluated(90, last_step={3: 58}, readings=told))
+
+
+@pytest.mark.parametrize(("lost", "named"), [((), ["3"]), ((7,), ["3"]), ((7, 21, 40), [])])
+def test_where_nobody_says_that_one_of_many_losses_is_no_rank_behind(lost, named, steady):
+    """Their agents alone say that they live."""
+    alive = readings(START + np.arange(0.0, 91, 5), np.ones((4, 1)))
+    window = sketch(steady(spread=0.0), now=START + 90,
+                    rank_readings={"training.rank.info": alive})  # fmt: skip
+    window.steps.at[np.arange(len(lost)), list(lost)] = np.nan
+    window.steps.at[3, 59] = np.nan
+    found = [f for f in StallsDetector().evaluate(window) if f.kind == "rank.behind_step"]
+    assert named == [f.entity.id for f in found]
+
+
+def test_a_probe_that_never_sends_its_age_is_not_silent_while_no_step_ends(steady):
+    alive = readings(START + np.arange(0.0, 91, 5), np.ones((4, 1)))
+    window = sketch(steady(spread=0.0), now=START + 90,
+                    last_received=np.array([90.0, 90.0, 63.0, 90.0]) + START,
+                    rank_readings={"training.rank.info": alive})  # fmt: skip
+    assert ["job.stalled"] == kinds(StallsDetector().evaluate(window))
+
+
 @pytest.mark.parametrize(("returned", "named"), [(88.0, []), (30.0, ["3"]), (-np.inf, ["3"])])
 def test_steps_that_a_host_s_agent_was_too_far_away_to_report_are_not_lacking(
-    evaluated, returned, named
+    evaluated, ages, returned, named
 ):
     back = np.array([-np.inf, returned]) + START
-    findings = evaluated(90, last_step={3: 57}, host_returned=back)
+    told = {AGE: ages(90, ended=[60, 60, 60, 58])}
+    findings = evaluated(90, last_step={3: 57}, host_returned=back, readings=told)
     assert named == [f.entity.id for f in findings if f.kind == "rank.behind_step"]
 
 

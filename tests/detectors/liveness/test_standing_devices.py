@@ -100,13 +100,13 @@ def test_where_steps_are_reported_nothing_is_said(scraped):
     assert [] == named(window)
 
 
-def pasted(busy, power=118.0, memory=6e10, *, tables=1, shown=None):
+def pasted(busy, power=118.0, memory=6e10, *, tables=1, shown=None, limit=700.0):
     """Return findings by tables, five seconds apart, of eight devices; busy: [devices]."""
     at = START + 5.0 * np.arange(tables)
     level = {
         "hw.gpu.utilization": np.broadcast_to(np.array(busy), (tables, 8)).T,
-        "hw.power": np.full((8, tables), power),
-        "hw.power.limit": np.full((8, tables), 700.0),
+        "hw.power": np.broadcast_to(np.array(power), (tables, 8)).T,
+        "hw.power.limit": np.full((8, tables), limit),
         "hw.gpu.memory.usage": np.broadcast_to(np.array(memory), (tables, 8)).T,
     }
     drawn = {name: readings(at, value) for name, value in level.items()}
@@ -139,6 +139,15 @@ def test_one_table_names_the_device_without_a_kernel_while_all_others_wait():
 )
 def test_one_table_of_other_devices_says_nothing(busy, power, memory):
     assert [] == pasted(busy, power, memory)
+
+
+def test_where_no_limit_is_shown_the_device_without_a_kernel_tells_what_little_power_is():
+    waiting, working = [180.0] * 5 + [115.0] + [182.0] * 2, [410.0] * 5 + [115.0] + [395.0] * 2
+    assert ["job.stalled", "rank.idle_process", "rank.behind_enqueued"] == [
+        kind for kind, _, _ in pasted(ONE_IDLE, waiting, limit=np.nan)
+    ]
+    assert [] == pasted(ONE_IDLE, working, limit=np.nan)
+    assert [] == pasted([1.0] * 8, waiting, limit=np.nan)
 
 
 def test_before_the_last_table_nothing_is_said():

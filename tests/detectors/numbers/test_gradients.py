@@ -25,6 +25,16 @@ def test_a_norm_that_grows_by_factors_explodes(reported, norms):
     assert rise.magnitude > 10
 
 
+@pytest.mark.parametrize(("usual", "found"), [(18, 1), (12, 0)])
+def test_of_a_log_of_every_tenth_step_few_points_are_many_steps(reported, norms, usual, found):
+    """A level of 16 points is asked for: what goes before may be a warm-up."""
+    printed = norms(usual + 7, 0.12)
+    printed[usual:] *= [2, 5, 9, 14, 14, 12, 15]
+    norm = np.full(10 * len(printed), np.nan)
+    norm[::10] = printed
+    assert found == len(GradientExplosionDetector().evaluate(reported(norm, plane=NORM)))
+
+
 def test_a_norm_that_climbs_slowly_from_where_it_stood_still_explodes(reported, norms):
     norm = norms(90, 0.12)
     norm[30:] *= np.exp(0.04 * np.arange(60))

@@ -187,3 +187,20 @@ def test_a_bad_norm_after_which_no_step_comes_counts_after_a_minute(steady):
     for waited, found in ((5.0, 0), (90.0, 1)):
         window = sketch(steady(), planes={LOSS: losses(), NORM: norm}, now=ended + waited)
         assert found == len(NonfiniteDetector().evaluate(window)), f"{waited:g} s after the step"
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "ahead"),
+    [
+        pytest.param(55, True, id="gradients of ten batches overflowed before the loss did"),
+        pytest.param(45, False, id="the loss was bad at once: the scale fell after it"),
+    ],
+)
+def test_a_collapse_while_losses_are_finite_says_so(evaluated, spoilt, ahead):
+    loss, norm, scale = np.full((4, 60), 2.0), losses(), np.full((4, 60), 65536.0)
+    norm[:, 45:] = BAD
+    loss[:, spoilt:] = BAD
+    scale[:, 45:] = 65536.0 / 2.0 ** np.arange(1, 16)
+    findings = evaluated(**{LOSS: loss, NORM: norm, SCALE: scale})[1]
+    (collapse,) = (one for one in findings if one.kind == "job.loss_scale_collapse")
+    assert ahead == collapse.text.endswith("while losses were finite")

@@ -42,6 +42,16 @@ def test_local_values_under_the_wrong_name_are_quiet():
     assert [] == found(np.random.default_rng(7).normal(2.0, 0.1, (8, 120)))
 
 
+@pytest.mark.parametrize("noise", [0.0005, 0.001, 0.002, 0.004])
+@pytest.mark.parametrize("ranks", [3, 4, 5, 8])
+def test_local_values_that_lie_close_name_nobody(ranks, noise):
+    curve = 2.0 - 0.003 * np.arange(60)
+    for seed in range(20):
+        values = curve + np.random.default_rng(seed).normal(0.0, noise, (ranks, 60))
+        for length in (12, 20, 60):
+            assert [] == found(values[:, :length], LOSS)
+
+
 def test_the_order_of_additions_and_a_single_step_are_quiet():
     values = shared() * (1 + 1e-6 * np.arange(8)[:, None])
     values[2, 60] = 5.0

@@ -367,3 +367,126 @@ def test_some_replicas_with_the_same_batches_may_share_a_sequence(found):
         for one in events
     ]
     assert {} == found(*pairs, ranks=4)
+
+
+@pytest.mark.parametrize("batches", [("0f", "0f"), ("0f", "")], ids=["the same data", "no data"])
+def test_parts_of_one_model_that_were_seeded_alike_are_no_replicas(found, batches):
+    events = [
+        replace(event, attributes={**event.attributes, "hash": batch})
+        for event, batch in zip((begun(0), begun(1, "c")), batches, strict=True)
+    ]
+    assert {} == found(*events)
+
+
+def test_stages_of_a_pipeline_that_were_seeded_alike_are_no_replicas(found):
+    stages = [RankPlacement(rank, "host-0", pp=rank) for rank in range(2)]
+    placed = JobTopology(Job("job"), world_size=2, placements=stages)
+    assert {} == found(begun(0), begun(1, "c"), placed=placed)
+
+
+@pytest.mark.parametrize(("second", "said_of"), [("b", {"job.data_repeated"}), ("c", set())])
+def test_ranks_of_one_beginning_read_a_share_twice_while_their_weights_are_the_same(
+    found, second, said_of
+):
+    events = [
+        replace(event, attributes={**event.attributes, "hash": f"0f{step}"})
+        for step in (16, 32, 48, 56)
+        for event in (begun(0, step=step), begun(1, second, step=step))
+    ]
+    assert said_of == set(found(*events))
+
+
+def updated(rank, step, weights, gradients="5c"):
+    text = f"head=aa blocks.1={weights}"
+    return said(step, rank=rank, reason="landmark", weights=text, gradients=gradients)
+
+
+def test_ranks_with_the_same_gradients_whose_weights_never_agree_are_information(found):
+    events = [updated(rank, step, rank) for step in (16, 32) for rank in range(2)]
+    parted = found(*events)["job.weights_parted"]
+    assert "ranks 0, 1 update with the very same gradients, and after step 16" in parted.text
+    assert "in blocks.1 (1 of 2 groups of layers), nor after 1 later ones" in parted.text
+    assert parted.score < 1
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param([updated(0, 16, "b"), updated(1, 16, "c")], id="in one step only"),
+        pytest.param(
+            [updated(rank, step, rank, f"5{rank}") for step in (16, 32) for rank in range(2)],
+            id="other gradients",
+        ),
+        pytest.param(
+            [updated(rank, step, "b") for step in (16, 32) for rank in range(2)],
+            id="the same weights",
+        ),
+        pytest.param(
+            [*(updated(rank, step, rank) for step in (16, 32) for rank in range(2)),
+             *(updated(rank, 48, "b") for rank in range(2))],
+            id="they agree in the end",
+        ),
+    ],
+)  # fmt: skip
+def test_gradients_and_weights_that_a_sound_job_has_are_no_finding(found, events):
+    assert {} == found(*events)
+
+
+def test_tensors_that_are_placed_alike_may_belong_to_ranks_that_read_the_same(found):
+    events = [
+        replace(event, attributes={**event.attributes, "hash": f"{event.attributes['step']}"})
+        for step in (16, 32, 48, 56)
+        for event in (weighed(rank, step=step, group="placed:2:ab") for rank in range(2))
+    ]
+    assert {} == found(*events)
+
+
+def micro(step, rank, used, own=("3 1 0", "2 5 1")):
+    return said(
+        step, rank=rank, reason="landmark", passes=2, gradient_used=used,
+        gradient_own=own[rank], gradient_newest=("1 0 1", "0 2 1")[rank],
+    )  # fmt: skip
+
+
+def test_an_update_by_the_last_micro_batch_alone_is_information(found):
+    events = [micro(step, rank, "0.5 1 1") for step in (16, 32, 48) for rank in range(2)]
+    lost = found(*events)["job.micro_batches_lost"]
+    assert "from step 16 on the gradient that updates the weights is that of the last of 2" in (
+        lost.text
+    )
+    assert lost.score < 1
+
+
+@pytest.mark.parametrize(
+    ("used", "own"),
+    [
+        pytest.param("2.5 3 0.5", ("3 1 0", "2 5 1"), id="the mean of all"),
+        pytest.param("50 60 10", ("3 1 0", "2 5 1"), id="the sum of all, clipped or scaled"),
+        pytest.param("0.5 1 1", ("1 0 1", "0 2 1"), id="batches with the same gradients"),
+        pytest.param("9 1 -4", ("3 1 0", "2 5 1"), id="something else"),
+        pytest.param("nan 1 1", ("3 1 0", "2 5 1"), id="not finite"),
+        pytest.param("0.5 1", ("3 1 0", "2 5 1"), id="another number of sums"),
+    ],
+)
+def test_an_update_by_all_micro_batches_is_no_finding(found, used, own):
+    events = [micro(step, rank, used, own) for step in (16, 32, 48) for rank in range(2)]
+    assert {} == found(*events)
+
+
+UNCOUNTED = STATE | {"updates": -1}
+
+
+def averaged(moments, steps=(40, 41)):
+    return [said(step, **UNCOUNTED | {"moments": moments + step - 40}) for step in steps]
+
+
+def test_averages_of_an_optimizer_without_a_count_are_compared_after_the_first_update(resumed):
+    lost = resumed(averaged(10.0), averaged(4.0))
+    assert "the norm of its averages is 4, there it had been 10" in (
+        lost["job.optimizer_not_restored"].text
+    )
+    assert {} == resumed(averaged(10.0), averaged(9.0))
+
+
+def test_averages_of_shards_of_other_ranks_are_not_compared(resumed):
+    assert {} == resumed(averaged(10.0), averaged(4.0), world_size=4)

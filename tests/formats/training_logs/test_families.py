@@ -69,6 +69,8 @@ def test_which_memory_it_was_may_stand_on_a_line_beside_it():
         "WARNING: not enough memory for the fast path on GPU 0, falling back",
         "if the GPU runs out of memory, lower the batch size",
         "0 errors, 3 workers connected",
+        "Potential root causes: (1) killed by the OOM killer due to high memory usage",
+        "common causes: CUDA out of memory, a node that was lost",
         "ignoring error of the metrics server",
         "DeprecationWarning: reset of connections is deprecated",
         "step 10 loss 2.25 grad_norm 0.5",

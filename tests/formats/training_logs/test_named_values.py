@@ -98,3 +98,10 @@ def test_a_fault_in_a_line_with_values_is_reported():
     assert [["cuda.device_assert"]] * 2 == [
         [event.attributes["signature"] for event in one.events] for one in read(line, line)
     ]
+
+
+def test_the_batch_of_an_epochs_batches_is_a_step_and_a_size_is_none():
+    counted = [f"epoch: [2/9], batch: [{n}/700], train loss: 2.5" for n in (100, 200)]
+    assert [100, 200] == column(read(*counted), "step")
+    sized = [f"epoch: {n}, batch: 16, train loss: 2.5" for n in (1, 2)]
+    assert [1, 2] == column(read(*sized), "step")

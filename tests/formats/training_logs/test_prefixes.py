@@ -154,3 +154,19 @@ def test_colours_that_lost_their_first_character_are_read_past():
 ])  # fmt: skip
 def test_a_line_in_bold_or_as_code_is_read_without_its_marks(line, text):
     assert cleaning.clean(line.encode()).text == text
+
+
+HOSTS = [
+    ("node-a: going on", "node-a"),
+    ("gpu.east: [rank5]: Traceback (most recent call last):", "gpu.east"),
+    ("val-loss: 0.25", ""),
+    ("grad-norm: nan", ""),
+    ("loss: going on", ""),
+]
+
+
+@pytest.mark.parametrize(("line", "host"), HOSTS)
+def test_a_host_s_name_before_most_lines_has_a_number_or_a_hyphen_and_no_value_behind(line, host):
+    found = prefixes.LinePrefixes()
+    found.learn(b"\n".join([line.encode()] * 10))
+    assert host == found.read(line).host

@@ -44,5 +44,9 @@ inputs = torch.randn(STEPS, 16, 32) + rank
 for batch in inputs:
     optimizer.zero_grad()
     (model(batch) ** 2).mean().backward()
+    if "CLIPS" in os.environ:
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1e6).item()
+        if rank == 0:
+            sys.stdout.write(f"norm {norm!r}\n")
     optimizer.step()
 end()

@@ -55,3 +55,30 @@ def test_the_time_of_stacks_is_that_of_their_name(explain, tmp_path):
     (tmp_path / "stacks_20260513_120000.txt").write_text(STACKS)
     (event, _) = explain(tmp_path, zone=UTC).found.events
     assert 1778673600.0 == event.at
+
+
+FIRST, SECOND = "stacks_20260513_120000", "stacks_20260513_120005"
+STEPPED = "[rank0]:2026-05-13 12:00:0{},000 - root - INFO - step: {}  loss:  2.1\n"
+
+
+def first(diagnosis):
+    cause = diagnosis.incident["root_cause"]["hypotheses"][0]
+    return cause["fault"], cause["entity"]["ranks"]
+
+
+def test_the_rank_that_two_dumps_of_stacks_show_elsewhere_is_stuck(left):
+    assert ("software.stuck_process", [1]) == first(left(**{FIRST: STACKS, SECOND: STACKS}))
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {FIRST: STACKS},
+        {FIRST: STACKS, SECOND: STACKS.replace('train.py", line 3', 'train.py", line 9')},
+        {FIRST: STACKS, SECOND: STACKS, "job": "".join(STEPPED.format(n, n) for n in range(9))},
+        {FIRST: STACKS, SECOND: STACKS, "job": "iter 1: loss 0.5, time 300.0ms\n" * 9},
+    ],
+    ids=["one dump", "stacks that move", "a step after the first", "steps of an unknown time"],
+)
+def test_stacks_of_a_job_that_may_be_at_work_accuse_nobody(left, files):
+    assert left(**files).incident is None

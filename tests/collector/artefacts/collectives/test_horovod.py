@@ -143,6 +143,12 @@ def test_a_list_that_goes_on_does_not_say_that_the_rest_was_submitted(named, ope
     assert (STUCK, [1]) == named(by_rank(opener)(lacking, 1, 4))[:2]
 
 
+@pytest.mark.parametrize("opener", ["Stalled ranks:", "Missing ranks:"])
+def test_two_ranks_that_each_lack_what_the_other_did_are_apart_though_lists_go_on(named, opener):
+    lacking = {f"sync_{n}": [0] for n in range(8)} | {f"grads_{n}": [1] for n in range(8)}
+    assert MISMATCH == named(by_rank(opener)(lacking, 1, 2))[0]
+
+
 def test_a_list_that_is_cut_off_in_the_middle_of_a_name_ends_before_it():
     stall = HorovodStall()
     for rank, cut in ((9, "grads_c"), (10, "grads_")):

@@ -209,6 +209,20 @@ def test_a_watchdog_that_got_stuck_after_its_own_time_out_follows_from_it(answer
     assert [] == [quote for quote in answer.last.found.quotes if quote.role == "root"]
 
 
+def test_a_rank_whose_watchdog_got_stuck_while_its_peers_waited_is_stuck(answer):
+    before = stuck(2).replace("0513 12:23:01", "0513 12:13:10")
+    steps = {rank: STEPS.replace("[rank0]", f"[rank{rank}]") for rank in range(4)}
+    waited = {rank: steps[rank] + gave_up(rank) for rank in (0, 1, 3)}
+    assert (STUCK, 2) == answer(waited | {2: steps[2] + before})
+
+
+def test_a_rank_that_alone_writes_steps_and_waited_as_all_others_did_is_not_stuck(answer):
+    text = STEPS + "".join(gave_up(rank) for rank in range(4)) + "".join(
+        gave_up(rank).replace("0513 12:15:00", "0513 12:16:00") for rank in range(4)
+    )  # fmt: skip
+    assert ("unknown", None) == answer({"all.log": text})
+
+
 def test_ranks_that_torchrun_ended_tell_the_size_of_the_job(answer):
     ended = (
         "".join(

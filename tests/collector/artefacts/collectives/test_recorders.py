@@ -110,3 +110,24 @@ def test_dumps_of_a_job_that_moved_a_moment_ago_show_no_fault(explain, folder, w
     path = folder(*(dump(8, 7, [operation(8)]) for _ in range(4)))
     written(path, LAST + 1)
     assert explain(path).incident is None
+
+
+def test_dumps_of_ranks_that_completed_all_alike_say_of_no_stall(explain, folder, written):
+    done = operation(8) | {"retired": True}
+    path = folder(*(dump(8, 8, [done]) for _ in range(4)))
+    (path / "job.log").write_text("".join(f"iter {n}: loss 0.5, time 300.0ms\n" for n in range(9)))
+    written(path, LAST + 3000)
+    assert explain(path).incident is None
+
+
+def test_ranks_whose_dumps_lie_beside_as_many_time_outs_of_no_rank_had_waited(explain, folder):
+    done = [
+        operation(n) | {"retired": True, "time_created_ns": int((LAST - 0.8 + n / 10) * 1e9)}
+        for n in range(1, 9)
+    ]
+    path = folder(dump(8, 8, done), dump(8, 8, done), None, dump(8, 8, done))
+    (path / "job.log").write_text(
+        "[/gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 60000ms for recv operation "
+        "to complete\n" * 3
+    )
+    assert [2] == suspects(explain(path))

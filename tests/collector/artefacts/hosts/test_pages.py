@@ -1,5 +1,7 @@
 """Pages of exporters among what a dead job left, or alone."""
 
+import os
+
 import pytest
 
 from rankscope.collector.artefacts import kinds
@@ -61,3 +63,44 @@ def test_a_log_with_numbers_is_a_log(line):
 def test_a_page_with_a_torn_or_foreign_line_names_the_failed_device_all_the_same(saved, line):
     found = gather([saved(amd([1, 0]) + line)], TelemetryResource("", job="job", attempt=0))
     assert [3] == [quote.line for quote in found.quotes]
+
+
+def test_a_failed_device_whose_memory_had_uncorrected_errors_failed_for_these(saved, explain):
+    count = 'amd_gpu_ecc_uncorrect_umc{{gpu_id="{0}",gpu_uuid="{1}",hostname="vm-1"}} {2}\n'
+    counts = "".join(count.format(index, NIL, value) for index, value in enumerate((2, 2)))
+    diagnosis = explain(saved(amd([1, 0]) + counts))
+    first = diagnosis.incident["root_cause"]["hypotheses"][0]
+    assert ("gpu.memory_uncorrectable", "amd-1") == (first["fault"], first["entity"]["id"])
+    assert None is explain(saved(amd([1, 1]) + counts)).incident
+
+
+def dcgm(busy, power):
+    """Return a page without limits of power; busy, power: by index."""
+    series = '{}{{gpu="{}",UUID="GPU-0000000{}",Hostname="n-1",modelName="A100"}} {}\n'
+    rows = {"DCGM_FI_DEV_GPU_UTIL": busy, "DCGM_FI_DEV_POWER_USAGE": power}
+    return "".join(
+        series.format(name, index, index, value)
+        for name, values in rows.items()
+        for index, value in enumerate(values)
+    )
+
+
+@pytest.mark.parametrize("written", [1778673600.0, 1778673600.1875858, 1778673600.99999])
+def test_pages_alone_show_the_device_for_which_all_others_wait(saved, explain, written):
+    for name in ("a.prom", "b.prom"):
+        saved(dcgm([100, 100, 0, 100], [92, 90, 61, 95]), name)
+    os.utime(saved("", "c.txt") / "a.prom", (written, written))
+    os.utime(saved("", "c.txt") / "b.prom", (written + 0.0003, written + 0.0003))
+    diagnosis = explain(saved("", "c.txt"))
+    assert ["2"] == [diagnosis.incident["root_cause"]["hypotheses"][0]["entity"]["id"]]
+
+
+def test_pages_of_devices_that_work_beside_a_free_one_are_quiet(saved, explain):
+    assert None is explain(saved(dcgm([100, 100, 0, 100], [300, 310, 61, 295]))).incident
+
+
+def test_a_kernel_log_without_a_host_is_of_the_host_of_the_page_beside_it(saved, explain):
+    saved("[Wed May 13 12:00:09 2026] NVRM: Xid (PCI:0000:21:00): 79, pid=7, GPU has fallen off\n",
+          "dmesg.txt")  # fmt: skip
+    diagnosis = explain(saved(dcgm([100, 0], [90, 60])))
+    assert "n-1" == diagnosis.incident["root_cause"]["hypotheses"][0]["entity"]["host"]

@@ -52,6 +52,14 @@ def test_ranks_are_those_of_prefixes(survey):
     assert {3, 12} == found.ranks
 
 
+def test_hosts_of_ranks_are_those_of_the_same_prefixes(survey):
+    ray = "(Worker pid=7, ip=10.0.0.5) [rank0]: x\n(Worker pid=8, ip=10.0.0.6) [rank1]: x\n"
+    assert {0: "10.0.0.5", 1: "10.0.0.6"} == survey(ray).hosts
+    ssh = "node-a: [rank0]: x\nnode-b: [rank5]: x\nnode-b: step 1\n"
+    assert {0: "node-a", 5: "node-b"} == survey(ssh).hosts
+    assert {} == survey("[rank3]: starting\n").hosts
+
+
 def test_both_ends_of_a_long_log_are_read(survey):
     found = survey("[rank1]: x\n" + "a step\n" * 200_000 + "[rank2]: WORLD_SIZE=4\n")
     assert ({1, 2}, 4) == (found.ranks, found.size)

@@ -19,6 +19,18 @@ MEMORY = {
         "the node running low on memory.\n",
         "10.0.0.5",
     ),
+    "a raylet, of whose host Ray's prefix names two ranks": (
+        "".join(
+            f"(RayTrainWorker pid={70 + rank}, ip=10.0.0.{5 + rank // 2}) {line}\n"
+            for line in steps(4).splitlines()
+            for rank in [int(line[5])]
+        )
+        + "(raylet, ip=10.0.0.6) [2026-05-13 12:00:20,849 E 97 97] (raylet) node_manager.cc:3069: "
+        "1 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to "
+        "other reasons at node (ID: b287, IP: 10.0.0.6) over the last time period.\n"
+        "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n",
+        "10.0.0.6",
+    ),
     "slurmd, in its older words": (
         steps(2) + "slurmd[n9]: error: Job 77 exceeded 4194304 KB memory limit, being killed\n",
         "n9",

@@ -92,7 +92,7 @@ def test_a_task_that_was_lost_for_memory_and_tried_again_is_no_fault(explain, tm
 
 def test_a_worker_that_was_asked_to_end_with_its_job_is_no_fault(cause):
     text = CANCELLED.format("TIME LIMIT") + KILLED.format("Terminated")
-    assert ("unknown", "info") == cause(STEPS + text)[::2]
+    assert ("host.evicted", "info") == cause(STEPS + text)[::2]
 
 
 def test_a_kill_that_the_job_s_steps_went_on_after_is_somebody_else_s(cause):

@@ -91,6 +91,7 @@ def test_a_climb_that_may_be_chance_is_not_told(seconds):
         [*noisy(10, 14.0), *noisy(3, 40.0), *noisy(10, 14.0)],
         [*noisy(10, 14.0), *noisy(10, 19.0)],
         noisy(4, 10.0) + noisy(3, 100.0),
+        [35.0, 0.6, 10.2, 10.3, 10.5, 10.6, 10.7, *noisy(12, 10.7)],
     ],
     ids=[
         "as ever",
@@ -100,6 +101,7 @@ def test_a_climb_that_may_be_chance_is_not_told(seconds):
         "a few",
         "a third",
         "hardly any",
+        "a step that was only dispatched",
     ],
 )
 def test_what_healthy_jobs_do_is_not_told(seconds):

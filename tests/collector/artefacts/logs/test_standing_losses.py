@@ -41,3 +41,28 @@ def test_the_training_has_come_to_a_plateau(explain, tmp_path):
     game = [(pair[0], 3.0 + pair[1]) for pair in PLAYS] * 2
     (tmp_path / "job.log").write_text("\n".join(lines([*game, *[(0.0, 3.5)] * 20])))
     assert "numerics.plateau" == said(explain(tmp_path))[0]
+
+
+def epochs(pairs):
+    row = "1563/1563 [=====] - 46s - loss: {:.4f} - acc: {:.4f} - val_loss: 1.9 - val_acc: 0.3"
+    return [line for pair in pairs for line in ("Epoch 7/100", row.format(*pair))]
+
+
+@pytest.mark.parametrize("pairs", [
+    [(2.3026, 0.1 + n % 3 / 1000) for n in range(15)],
+    [(1.9, 0.3), (1.5, 0.4), *[(4.6060 - n % 2 / 1000, 1.0 + n % 2 / 100) for n in range(12)]],
+], ids=["ten classes", "a hundred, in percent, after it got on"])  # fmt: skip
+def test_the_loss_of_a_guess_beside_its_accuracy_is_told(pairs):
+    assert standing_losses.guessing(epochs(pairs)) is not None
+
+
+@pytest.mark.parametrize("pairs", [
+    [(2.3026, 0.1)] * 8,
+    [(2.3026 - n / 500, 0.1 + n / 900) for n in range(12)],
+    [(2.30, 0.4)] * 15,
+    [(2.0, 0.1)] * 15,
+    [*[(2.3026, 0.1)] * 15, (2.1, 0.2)],
+    [(0.0, 0.0)] * 15,
+], ids=["few", "it gets on", "better", "another loss", "it learns", "nothing"])  # fmt: skip
+def test_what_is_no_guess_is_not(pairs):
+    assert standing_losses.guessing(epochs(pairs)) is None

@@ -467,3 +467,23 @@ class TestMergedByRay:
         said = explained(*self.merged(*rows)).document()
         first = said["root_cause"]["hypotheses"][0]
         assert ("numerics.nan_rank", [1]) == (first["fault"], first["entity"]["ranks"])
+
+
+LOST_IN_AN_EPOCH = [
+    "epoch: [2/9], batch: [{n}/700], lr: 0.001, train loss: {loss}",
+    "epoch 2 [{n}/9000] loss: {loss}",
+    "Epoch: 2, Batch idx: {n}, Loss: {loss}",
+]
+
+
+@pytest.mark.parametrize("form", LOST_IN_AN_EPOCH)
+@pytest.mark.parametrize("bad", ["nan", "inf"])
+def test_a_loss_that_is_lost_within_an_epoch_is_told(explained, form, bad):
+    lines = [form.format(n=10 * n, loss=2.5 if n < 6 else bad) for n in range(1, 15)]
+    assert "critical" == explained(*lines).document()["severity"]
+
+
+@pytest.mark.parametrize("form", LOST_IN_AN_EPOCH[1:])
+def test_a_loss_that_is_finite_again_within_its_epoch_is_not_told(explained, form):
+    lines = [form.format(n=10 * n, loss="nan" if n == 6 else 2.5) for n in range(1, 15)]
+    assert explained(*lines).incident is None

@@ -22,6 +22,7 @@ from rankscope.collector.settings.actions import ExecutorSettings
 from rankscope.vocabulary.clock import SystemClock
 
 NODE = re.compile(r"/api/v1/nodes/([^/]+)$")
+WORKLOAD = re.compile(r"/apis/[^/]+/[^/]+/namespaces/train/(?:jobsets|pytorchjobs|jobs)/[^/]+$")
 POD = re.compile(r"/api/v1/namespaces/train/pods/([^/]+)(/eviction)?$")
 
 
@@ -45,6 +46,7 @@ class Cluster:
             "metadata": {"name": "llama-old", "uid": "x"},
             "status": {"phase": "Failed"},
         }
+        self.workloads: dict[str, Any] = {}
         self.refuses = []
         self.requests = []
         self.between = lambda: None
@@ -60,6 +62,8 @@ class Cluster:
             return self._node(method, found[1], headers, body)
         if (found := POD.match(parts.path)) is not None:
             return self._pod(method, found[1], eviction=bool(found[2]), body=body)
+        if WORKLOAD.match(parts.path):
+            return self._workload(method, parts.path, headers, body)
         if parts.path == "/api/v1/namespaces/train/pods":
             selector = parse_qs(parts.query)["labelSelector"]
             assert ["jobset.sigs.k8s.io/jobset-name=llama"] == selector
@@ -84,6 +88,28 @@ class Cluster:
         self.touch(name, body["spec"]["taints"])
         return 200, node
 
+    def _workload(self, method, path, headers, body):
+        held = self.workloads.get(path)
+        if held is None:
+            return 404, {"message": "not found"}
+        if method == "PATCH":
+            assert headers["content-type"] == "application/merge-patch+json"
+            if body["metadata"]["resourceVersion"] != held["metadata"]["resourceVersion"]:
+                return 409, {"message": "the object has been modified"}
+            merge(held, body)
+            version = int(held["metadata"]["resourceVersion"]) + 1
+            held["metadata"]["resourceVersion"] = str(version)
+        return 200, held
+
+    def made_by(self, path, label, name, **labels):
+        """Have a workload at a path that made the pods, which bear its label."""
+        self.workloads[path] = {
+            "metadata": {"uid": "w-1", "resourceVersion": "4", "labels": labels},
+            "spec": {"runPolicy": {"cleanPodPolicy": "None"}},
+        }
+        for pod in self.pods.values():
+            pod["metadata"].setdefault("labels", {})[label] = name
+
     def touch(self, name, taints):
         node = self.nodes[name]
         node["spec"]["taints"] = taints
@@ -103,6 +129,17 @@ class Cluster:
         prefix, _, number = pod["metadata"]["uid"].rpartition("-")
         pod["metadata"]["uid"] = f"{prefix}-{int(number) + 1}"
         return 201, {}
+
+
+def merge(held, patch):
+    """Apply a merge patch (RFC 7396)."""
+    for key, value in patch.items():
+        if value is None:
+            held.pop(key, None)
+        elif isinstance(value, dict):
+            merge(held.setdefault(key, {}), value)
+        else:
+            held[key] = value
 
 
 class ClusterServer(http.server.ThreadingHTTPServer):
@@ -263,3 +300,70 @@ def test_an_api_server_that_is_away_is_asked_again(order_of, tmp_path):
 def test_a_job_id_that_is_no_label_is_refused(executor, order_of):
     with pytest.raises(RefusedOrderError, match="no value of a label"):
         executor.look(order_of(job="a,b=c"))
+
+
+JOBSET = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/train/jobsets/llama"
+TRAINING = "/apis/kubeflow.org/v1/namespaces/train/pytorchjobs/llama"
+BATCH = "/apis/batch/v1/namespaces/train/jobs/llama-workers-0"
+KINDS = [
+    pytest.param(JOBSET, "jobset.sigs.k8s.io/jobset-name", "llama", (), id="JobSet"),
+    pytest.param(TRAINING, "training.kubeflow.org/job-name", "llama", ("runPolicy",), id="PyTorch"),
+    pytest.param(BATCH, "batch.kubernetes.io/job-name", "llama-workers-0", (), id="Job"),
+]
+
+
+@pytest.mark.parametrize(("path", "label", "name", "within"), KINDS)
+def test_a_job_is_paused_by_suspending_what_made_its_pods(
+    cluster, executor, order_of, allowed, path, label, name, within
+):
+    cluster.made_by(path, label, name)
+    order = order_of("pause", job="llama")
+    seen = executor.look(order)
+    assert "llama is suspended" == executor.carry_out(order, seen, allowed)
+    executor.carry_out(order, seen, allowed)
+    spec = cluster.workloads[path]["spec"]
+    for key in within:
+        spec = spec[key]
+    assert (True, 1) == (spec["suspend"], allowed.count)
+    assert "None" == cluster.workloads[path]["spec"]["runPolicy"]["cleanPodPolicy"]
+    assert "llama goes on" == executor.undo(order, seen, allowed)
+    assert (False, 2) == (spec["suspend"], allowed.count)
+
+
+def test_a_jobset_is_suspended_and_not_one_of_its_jobs(cluster, executor, order_of):
+    cluster.made_by(BATCH, "batch.kubernetes.io/job-name", "llama-workers-0")
+    cluster.made_by(JOBSET, "jobset.sigs.k8s.io/jobset-name", "llama")
+    assert JOBSET == executor.look(order_of("pause", job="llama"))["path"]
+
+
+def test_who_suspended_a_job_lets_it_go_on(cluster, executor, order_of, allowed):
+    cluster.made_by(JOBSET, "jobset.sigs.k8s.io/jobset-name", "llama")
+    order = order_of("pause", job="llama")
+    seen = executor.look(order)
+    cluster.workloads[JOBSET]["spec"]["suspend"] = True  # by a person
+    assert "llama is suspended" == executor.carry_out(order, seen, allowed)
+    assert "llama is not suspended by this action" == executor.undo(order, seen, allowed)
+    assert (True, 0) == (cluster.workloads[JOBSET]["spec"]["suspend"], allowed.count)
+
+
+def test_a_workload_of_that_name_that_was_made_since_is_another_one(
+    cluster, executor, order_of, allowed
+):
+    cluster.made_by(JOBSET, "jobset.sigs.k8s.io/jobset-name", "llama")
+    order = order_of("pause", job="llama")
+    seen = executor.look(order)
+    cluster.workloads[JOBSET]["metadata"]["uid"] = "w-2"
+    assert "llama is gone" == executor.carry_out(order, seen, allowed)
+    assert 0 == allowed.count
+
+
+def test_what_kueue_decides_about_is_left_to_it(cluster, executor, order_of):
+    queue = {"kueue.x-k8s.io/queue-name": "team"}
+    cluster.made_by(JOBSET, "jobset.sigs.k8s.io/jobset-name", "llama", **queue)
+    with pytest.raises(RefusedOrderError, match="Kueue decides"):
+        executor.look(order_of("pause", job="llama"))
+
+
+def test_pods_that_nothing_made_cannot_be_paused(executor, order_of):
+    with pytest.raises(RefusedOrderError, match="no one workload"):
+        executor.look(order_of("pause", job="llama"))
