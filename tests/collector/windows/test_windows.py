@@ -84,6 +84,20 @@ def test_the_better_source_of_periodic_readings_wins_as_well(valid):
     assert [0.5] == value.tolist()
 
 
+@pytest.mark.parametrize("read_between", [True, False])
+def test_what_a_source_reported_stays_when_a_better_one_takes_its_place(valid, read_between):
+    """Whether or not anybody looked, and so had it written, before."""
+    valid.info(0)
+    pairs = {"hw.id": "GPU-0", "rank": 0}
+    valid.metrics(("hw.gpu.utilization", 0.9, 1, {**pairs, "source": "exporter"}))
+    valid.metrics(("hw.gpu.utilization", 0.1, 1, {"rank": 0}), job="another")
+    if read_between:
+        valid.window()
+    valid.metrics(("hw.gpu.utilization", 0.5, 2, {**pairs, "source": "probe"}))
+    value = valid.window().of_ranks("hw.gpu.utilization").value
+    assert [0.9, 0.5] == value[np.isfinite(value)].round(4).tolist()
+
+
 def test_of_two_processes_of_one_rank_the_newest_is_read(valid):
     valid.info(0)
     valid.metrics((WAIT, 5.0, 1, {"pid": 100, "rank": 0}))

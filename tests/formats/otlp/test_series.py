@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rankscope.formats.otlp import encode
 from rankscope.formats.otlp.columns import FULL, SKIP, SeriesTable
 from rankscope.formats.otlp.decode import MetricsDecoder
-from rankscope.formats.otlp.numbering import KeyNumbers
+from rankscope.formats.otlp.numbering import KeyNumbers, distinct
 from rankscope.formats.otlp.series import IdTranslation
 from rankscope.vocabulary.samples import Sample, TelemetryResource, attributes
 
@@ -117,6 +117,26 @@ def test_a_numbering_finds_what_was_put_one_by_one_or_together(keys):
     numbers.put_many(np.array(keys[half:], np.int64), np.arange(half, len(keys), dtype=np.int32))
     assert list(range(len(keys))) == numbers.get_many(np.array(keys, np.int64)).tolist()
     assert list(range(len(keys))) == [numbers.get(key) for key in keys]
+
+
+def test_a_numbering_of_many_small_portions_finds_all_and_nothing_else():
+    numbers = KeyNumbers(2)
+    keys = np.arange(10_000, dtype=np.int64) * 7919
+    for begin in range(0, len(keys), 31):
+        part = keys[begin : begin + 31]
+        assert {-1} == set(numbers.get_many(part).tolist())
+        numbers.put_many(part, np.arange(begin, begin + len(part), dtype=np.int32))
+        assert len(numbers) == begin + len(part)
+    again = pickle.loads(pickle.dumps(numbers, 5))  # noqa: S301  our own bytes
+    assert list(range(len(keys))) == again.get_many(keys).tolist()
+
+
+@given(st.lists(st.integers(0, 9), max_size=30))
+def test_distinct_keys_come_in_the_order_in_which_they_first_stand(keys):
+    first, which = distinct(np.array(keys, np.int64))
+    expected = list(dict.fromkeys(keys))
+    assert expected == [keys[place] for place in first.tolist()]
+    assert keys == [expected[number] for number in which.tolist()]
 
 
 def test_names_that_take_all_the_bytes_there_are_leave_known_series_alone():
