@@ -146,7 +146,7 @@ def _lost(stall: StalledWindow, valid: Flags, newest: Ints) -> Flags:
         told = at > stall.last
         ended: Flags = told & (at - age > stall.last - stall.usual / 2)
     before = valid[:, -1 - LOSSES_STEPS : -1]
-    losses = len(before) * float((~before & before.any(axis=1, keepdims=True)).mean())
+    losses = (~before & before.any(axis=1, keepdims=True)).sum() / max(before.shape[1], 1)
     last_one = newest == newest.max() - 1
     lost: Flags = ended | (~told & last_one & (losses > LOSSES))
     return lost

@@ -78,8 +78,8 @@ class GradientExplosionDetector(Detector):
     >>> rise.text
     'the gradient norm is 54.6 since step 150, usually 0.988'
 
-    Where a log has one point in many steps, 16 before the rise are a level. Fails where the norm is
-    reported after clipping, and in the first 24 points of a log of every step. Cannot see which
+    Fails where the norm is reported after clipping, and in the first 24 points of a log of every
+    step; where a log has one point in many steps, 16 before the rise are a level. Cannot see which
     layer it comes from: no layer reports.
 
     References: Pascanu et al. (ICML'13).
