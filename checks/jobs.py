@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from .measurements import system_files
+
 _RANK = (b"RANK", b"SLURM_PROCID", b"OMPI_COMM_WORLD_RANK", b"PMI_RANK")
 _MEETS = (b"MASTER_ADDR", b"WORLD_SIZE")
 """A rank that is to meet others has one of _RANK and all of these."""
@@ -47,7 +49,7 @@ class TrainerWatch:
 
     def __init__(self, *, root: Path = Path("/proc"), own: frozenset[int] | None = None) -> None:
         self._root = root
-        self._own = own if own is not None else frozenset(_line(root, os.getpid()))
+        self._own = own if own is not None else frozenset(system_files.ancestry(root, os.getpid()))
         self._known: dict[tuple[int, int], tuple[RunningTrainer | None, float]] = {}
 
     def first(self) -> RunningTrainer | None:
@@ -101,14 +103,3 @@ class TrainerWatch:
             )
         except OSError:
             return None  # it ended, or is another user's
-
-
-def _line(root: Path, pid: int) -> Iterator[int]:
-    """Yield a process and those above it."""
-    while pid > 0:
-        yield pid
-        try:
-            after = (root / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2]
-            pid = int(after.split()[1])
-        except (OSError, ValueError, IndexError):
-            return

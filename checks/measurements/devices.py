@@ -11,18 +11,18 @@ import statistics
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ...vocabulary.device_faults import clock_reasons
 from . import system_files
 from .rows import CheckOrder, MeasuredRow
 
 _ASK_SECONDS = 8.0
 _PAUSE_SECONDS = 0.5
-_THERMAL = 0x20 | 0x40
-_BRAKE = 0x80
-"""Bits of the reasons that hold clocks down, as NVML numbers them: software and hardware thermal
-slowdown; the power brake of the board."""
+_THERMAL = ("thermal_sw", "thermal_hw")
+_BRAKE = ("power_brake",)
+"""Reasons that hold clocks down."""
 _NONE = "there is no nvidia-smi here"
 
 _BOUND = Path("proc/driver/nvidia/gpus")
@@ -118,7 +118,7 @@ def others(
         # A number of another process namespace is nobody here: of it nothing is said.
         if pid.isdigit()
         and (root / "proc" / pid).exists()
-        and own.isdisjoint(_line(root, int(pid)))
+        and own.isdisjoint(system_files.ancestry(root / "proc", int(pid)))
     )
     return [MeasuredRow(identity, (float(strangers[identity]),)) for (identity,) in devices]
 
@@ -143,10 +143,11 @@ def lanes(order: CheckOrder, *, root: Path = Path("/")) -> list[MeasuredRow]:
     return found
 
 
-def _held(order: CheckOrder, bits: int, ask: Ask | None) -> list[MeasuredRow]:
+def _held(order: CheckOrder, named: Sequence[str], ask: Ask | None) -> list[MeasuredRow]:
     ask = ask or _ask()
     if ask is None:
         return [MeasuredRow("", missing=_NONE)]
+    bits = sum(one.bit for one in clock_reasons() if one.reason in named)
     seen: dict[str, list[float]] = {}
     end = time.monotonic() + order.seconds
     while True:
@@ -200,17 +201,6 @@ def _asked(ask: Ask, fields: str, *, of: str = "gpu") -> list[list[str]] | str:
 
 def _number(text: str) -> float | None:
     return float(text) if re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text) else None
-
-
-def _line(root: Path, pid: int) -> Iterator[int]:
-    """Yield a process and those that started it, as far as they can be seen."""
-    while pid > 0:
-        yield pid
-        try:
-            after = (root / "proc" / str(pid) / "stat").read_text(errors="replace").rpartition(")")
-            pid = int(after[2].split()[1])
-        except (OSError, ValueError, IndexError):
-            return
 
 
 def _width(path: Path) -> int:

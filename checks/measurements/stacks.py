@@ -91,8 +91,7 @@ def collecting(
     seen, why = _watched(order, COLLECTING, dump, now)
     samples = [one for found in seen.values() for one in found]
     if why or len(samples) < _FEWEST:
-        few = f"{len(samples)} stacks in all; {_FEWEST} are asked for"
-        return [MeasuredRow("ranks", missing=why if not samples else few)]
+        return [MeasuredRow("ranks", missing=why or _too_few(samples))]
     share = statistics.mean(samples)
     margin = _ERRORS * math.sqrt(_variance(share, len(samples)))
     return [_beyond_doubt("ranks", share, margin, len(samples), _limit(order))]
@@ -162,8 +161,7 @@ def _row(
     name, samples = f"rank {rank}", seen[rank]
     shares = {one: statistics.mean(found) for one, found in seen.items() if len(found) >= _FEWEST}
     if rank not in shares:
-        few = f"{len(samples)} stacks in all; {_FEWEST} are asked for"
-        return MeasuredRow(name, missing=why or few)
+        return MeasuredRow(name, missing=why or _too_few(samples))
     others = [share for other, share in shares.items() if other != rank]
     if beyond and not others:
         return MeasuredRow(name, missing="no other rank runs here to compare with")
@@ -172,6 +170,10 @@ def _row(
     if beyond:
         doubt += _variance(usual, min(len(seen[one]) for one in shares if one != rank))
     return _beyond_doubt(name, value, _ERRORS * math.sqrt(doubt), len(samples), limit)
+
+
+def _too_few(samples: Sequence[float]) -> str:
+    return f"{len(samples)} stacks in all; {_FEWEST} are asked for"
 
 
 def _beyond_doubt(name: str, value: float, margin: float, count: int, limit: float) -> MeasuredRow:

@@ -1,5 +1,6 @@
 """Files and folders in which the kernel and drivers show a node's devices; any may be missing."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 _CLASSES = ("0x0300", "0x0302", "0x0380", "0x1200")
@@ -30,3 +31,13 @@ def accelerators(root: Path) -> list[Path]:
         for device in inside(root / "sys/bus/pci/devices")
         if text(device / "vendor") in _VENDORS and text(device / "class").startswith(_CLASSES)
     ]
+
+
+def ancestry(proc: Path, pid: int) -> Iterator[int]:
+    """Yield a process and those that started it, as far as they can be seen."""
+    while pid > 0:
+        yield pid
+        try:
+            pid = int(text(proc / str(pid) / "stat").rpartition(")")[2].split()[1])
+        except (ValueError, IndexError):
+            return

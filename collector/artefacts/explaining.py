@@ -64,6 +64,7 @@ def incidents(
     lines speak of a fault, they are evaluated again as what is left of a job that is dead.
     """
     best: tuple[list[dict[str, Any]], ReplayRun] | None = None
+    pace = EvaluationPace.of(found)
     for over in (None, found.newest):
         pipeline = DetectionPipeline(
             detectors=_detectors(settings, found, over),
@@ -74,7 +75,6 @@ def incidents(
             pipeline.windows.event_memory_seconds = math.inf
         run = ReplayRun(pipeline=pipeline, warn=lambda _: None, failed=failed)
         table = pipeline.table.alike()
-        pace = EvaluationPace.of(found)
         received = run.run_decoded(timed_payloads.in_order(found, table, pace), table, pace)
         answers = sorted(received, key=_place)
         if best is None or (answers and _graver(answers, best[0])):

@@ -158,7 +158,7 @@ def _since(steps: StepValues, recent: StepValues) -> StepValues:
     """Return the steps since tokens are as uneven as in the recent ones, and not as before."""
     most = _uneven(steps)
     before, now = (
-        medians.known(values) if np.isfinite(values).any() else np.nan
+        medians.known(values)
         for values in (most[parts.WARM_UP : -len(recent.index)], _uneven(recent))
     )
     with np.errstate(invalid="ignore"):

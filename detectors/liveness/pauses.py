@@ -63,10 +63,7 @@ def shown(window: JobWindow, kinds: Collection[str], last: float, usual: float) 
         for event in window.named("training.phase")
         if event.at < _just_before(last, usual)
     )
-    most = Counter[object]()
-    for (kind, _), count in counts.items():
-        most[kind] = max(most[kind], count)
-    return all(most[kind] >= SHOWN for kind in kinds)
+    return {kind for (kind, _), count in counts.items() if count >= SHOWN}.issuperset(kinds)
 
 
 def _just_before(last: float, usual: float) -> float:

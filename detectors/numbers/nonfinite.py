@@ -273,12 +273,12 @@ class NonfiniteDetector(Detector):
         self, window: JobWindow, scale: Floats | None, first: int, at: float, losses: Flags
     ) -> list[Finding]:
         falls, high, low = loss_scaling.collapse(scale, first)
-        if not falls:
+        if scale is None or not falls:
             return []
         spoilt = np.flatnonzero(values.any_rank(losses[:, first:]))
         until = first + int(spoilt[0]) if len(spoilt) else losses.shape[1]
         # A bad batch spoils the loss itself, and not the gradients of many batches in a row alone.
-        ahead = bool(loss_scaling.collapse(None if scale is None else scale[:until], until)[0])
+        ahead = bool(loss_scaling.collapse(scale[:until], until)[0])
         return [
             report(
                 window,

@@ -298,13 +298,16 @@ def _known(gathered: LogContents, size: int) -> KnownRanks:
 
 def _spoke(gathered: LogContents) -> dict[int, set[float]]:
     """Return by rank when it wrote lines after its last step: it lives as its peers do."""
+    told = [
+        (rank, event)
+        for rank, _, event in gathered.events
+        if rank is not None and event.name == "log.fault" and event.at >= UNDATED
+    ]
     stepped: dict[int | None, float] = {}
-    for rank, sample in gathered.samples:
+    for rank, sample in gathered.samples if told else ():
         stepped[rank] = max(stepped.get(rank, 0.0), sample.at)
     found: dict[int, set[float]] = {}
-    for rank, _, event in gathered.events:
-        if rank is None or event.name != "log.fault" or event.at < UNDATED:
-            continue
+    for rank, event in told:
         own = found.setdefault(rank, set())
         if event.at > stepped.get(rank, 0.0) and len(own) < _MOST_SPOKEN:
             own.add(event.at)

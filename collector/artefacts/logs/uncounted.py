@@ -52,18 +52,18 @@ def steps(counted: Places) -> list[tuple[int | None, Sample]]:
 
 def lost(samples: Iterable[tuple[int | None, Sample]]) -> Places:
     """Return the step of the first value at no step since which no finite one of its rank came."""
-    every = sorted(
-        ((rank, one) for rank, one in samples if one.metric in {*_VALUES, _STEP}),
-        key=lambda pair: pair[1].at,
-    )
+    every = [(rank, one) for rank, one in samples if one.metric in (_LOSS, _STEP)]
+    if all(math.isfinite(one.value) for _, one in every):
+        return {}
+    every.sort(key=lambda pair: pair[1].at)
     newest: dict[int | None, Sample] = {}
     first: dict[int | None, tuple[float, int]] = {}
     for rank, sample in every:
         if sample.metric == _STEP:
             newest[rank] = sample
-        elif sample.metric == _LOSS and math.isfinite(sample.value):
+        elif math.isfinite(sample.value):
             first.pop(rank, None)
-        elif sample.metric == _LOSS and rank in newest and sample.at > newest[rank].at:
+        elif rank in newest and sample.at > newest[rank].at:
             first.setdefault(rank, (sample.at, int(newest[rank].value)))
     return {(rank, at): step for rank, (at, step) in first.items()}
 

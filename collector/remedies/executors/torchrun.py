@@ -124,4 +124,5 @@ def _names(rows: Sequence[LauncherOrderRecord]) -> str:
 def _late(row: LauncherOrderRecord, now: float) -> bool:
     if row.taken_at is not None:
         return now > row.until + ANSWERED_SECONDS
-    return now > row.until - (TAKEN_SECONDS - LEAVES_SECONDS if row.what == "leave" else 0.0)
+    patience = LEAVES_SECONDS if row.what == "leave" else TAKEN_SECONDS
+    return now > row.until - TAKEN_SECONDS + patience

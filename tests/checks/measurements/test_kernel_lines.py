@@ -18,7 +18,7 @@ def written(text):
 
 
 def count(measured, *records):
-    (row,) = measured(CheckOrder("kernel_lost"), read=lambda: iter(records))
+    (row,) = measured(CheckOrder("kernel_lost"), read=lambda: map(str.encode, records))
     return row
 
 
