@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from ending import end
+from ending import end, linger
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
@@ -28,4 +28,5 @@ for _ in range(6):
     if "--drift" in sys.argv and dist.get_rank() == 1:
         with torch.no_grad():
             model[1].weight.mul_(0.5)
+linger()
 end()

@@ -6,7 +6,7 @@ import time
 
 import torch
 import torch.distributed as dist
-from ending import end
+from ending import end, linger
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
@@ -49,4 +49,5 @@ for batch in inputs:
         if rank == 0:
             sys.stdout.write(f"norm {norm!r}\n")
     optimizer.step()
+linger()
 end()
