@@ -37,8 +37,10 @@ _HEAD = 4096
 _KINDS = (
     "dump", "page", "stacks", "ras", "inspector", "exporter", "error", "check", "events", "log",
 )  # fmt: skip
-_SERIES = re.compile(rb"^[a-zA-Z_:][a-zA-Z0-9_:]*\{[^\n]*=\"[^\n]*\} [-+0-9.eE]+\s*$", re.MULTILINE)
-"""A series of an exporter's page with labels, as hardly a line of a log looks."""
+_SERIES = re.compile(
+    rb"^(?:[a-zA-Z_:][a-zA-Z0-9_:]*\{[^\n]*=\"[^\n]*\} [-+0-9.eE]+\s*$|# TYPE )", re.MULTILINE
+)
+"""What stands on an exporter's page: series with labels, and types; hardly on a line of a log."""
 
 
 def gather(
@@ -93,12 +95,15 @@ def _read(
     if of_kind["events"]:
         event_files.add(of_kind["events"], lines, found)
     recorders.add(dumps, lines.endings, resource, found)
+    dated = [sample.at for _, sample in lines.samples]
+    stepped = math.inf if any(at < UNDATED for at in dated) else max(dated, default=None)
     answers = ras.read(
         of_kind["ras"],
         {name: path for name, path in of_kind["log"].items() if name in lines.answering},
         zone=zone,
         hosts={rank: one.host for rank, one in lines.processes.items() if one.host},
         pids={rank: one.pid for rank, one in lines.processes.items() if one.pid is not None},
+        stepped=stepped,
         resource=resource,
         found=found,
     )
@@ -106,8 +111,6 @@ def _read(
         lines.hang.files[name] |= ranks
     stacked = {name: path for name, path in of_kind["log"].items() if name in lines.stacked}
     stood = stacks.read(stacked, of_kind["log"], lines.whose, found, went_on=survival.went_on)
-    dated = [sample.at for _, sample in lines.samples]
-    stepped = math.inf if any(at < UNDATED for at in dated) else max(dated, default=None)
     served = debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone, stepped=stepped)
     for one in (stood, served):
         lines.hang.stood(one.waiting, one.late, one.apart)

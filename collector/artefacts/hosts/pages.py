@@ -15,6 +15,10 @@ _SERIES = re.compile(
     rb"^([a-zA-Z_:][a-zA-Z0-9_:]*)\{([^\n]*)\} [-+0-9.eEInfNa]+(?: \d+)?\s*$", re.MULTILINE
 )
 """A series with labels: those of devices have some, and a line of a log seldom looks like one."""
+_OF_PAGE = re.compile(
+    rb"# (?:HELP|TYPE|UNIT|EOF)\b"
+    rb"|[a-zA-Z_:][a-zA-Z0-9_:]*(?:\{[^\n]*\})? [-+0-9.eEInfNa]+(?: \d+)?\s*$"
+)
 _LABEL = re.compile(rb'(\w+)="((?:[^"\\\\]|\\\\.)*)"')
 _BLOCK = 1 << 20
 _UNCORRECTED = "ecc.uncorrectable"
@@ -22,8 +26,11 @@ _MEMORY = frozenset({"hbm", "memory", "sram"})
 
 
 def is_page(head: bytes) -> bool:
-    """Tell whether a file that begins so is a page of an exporter that a table knows."""
-    return _table(head) is not None
+    """Tell whether a file that begins so is a known exporter's page, or all of it has the form."""
+    if _table(head) is not None:
+        return True
+    whole = head[: head.rfind(b"\n") + 1].split(b"\n")
+    return all(_OF_PAGE.match(line) for line in whole if line.strip())
 
 
 def hosts(pages: Mapping[str, Path]) -> set[str]:
@@ -49,6 +56,7 @@ def read(
             at, content = file.stat().st_mtime, file.read_bytes()
             table = _table(content[:_BLOCK])
             if table is None:
+                found.read[name] = "a page of metrics, none of them of a device that is known"
                 continue
             mapped = exporters.PageMapping(table).read([content], now=at)
         except (OSError, exposition.UnreadablePageError) as error:

@@ -20,7 +20,7 @@ def add_failed_nodes(ends: Iterable[FiledReport], verdict: LaunchVerdict) -> Non
 
 
 def add_memory_kills(
-    ends: Iterable[FiledReport],
+    ends: Sequence[FiledReport],
     exits: RankExits,
     known: KnownRanks,
     verdict: LaunchVerdict,
@@ -28,7 +28,7 @@ def add_memory_kills(
 ) -> None:
     """Add kills for memory; a host that no line names is the only one, or that of the rank.
 
-    Where the line above says a kill with its host, the one without tells of the same.
+    Where a line beside it says a kill with its host, the one without tells of the same.
     `said`: what launchers said besides. Who cancels a job below its kill does so on that host.
     """
     places = verdict.places
@@ -37,7 +37,7 @@ def add_memory_kills(
         if one.report.form.kind != "oom":
             continue
         rank = next(iter((*places.ranks(one), *_killed(exits, known))), None)
-        own = places.host(one) or places.host_of(rank) or _named_below(one, said)
+        own = places.host(one) or places.host_of(rank) or _named_below(one, (*ends, *said))
         host = own or beside.get(one.file, "") or places.likely_host()
         if own:
             beside[one.file] = own
@@ -52,14 +52,14 @@ def add_memory_kills(
 
 
 def _named_below(one: FiledReport, said: Sequence[FiledReport]) -> str:
-    """Return the host on which Slurm cancels the job in the lines below a kill; "" for none."""
+    """Return the host that the lines below a kill name, of a kill or of Slurm's end of the job."""
     below = (
         other.report
         for other in said
-        if other.file == one.file and other.report.form.name == "slurm.job_cancelled"
-        and 0 < other.report.line - one.report.line <= _BELOW
+        if other.file == one.file and 0 < other.report.line - one.report.line <= _BELOW
+        and (other.report.form.kind == "oom" or other.report.form.name == "slurm.job_cancelled")
     )  # fmt: skip
-    return next((report.host for report in below), "")
+    return next((report.host for report in below if report.host), "")
 
 
 def _killed(exits: RankExits, known: KnownRanks) -> list[int]:

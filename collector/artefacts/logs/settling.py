@@ -17,7 +17,9 @@ from .contents import LogContents
 from .unknown_lines import shown
 
 _MOST_RANKS = 1 << 16
-_OF_DEVICES = frozenset({"cuda.ecc", "cuda.nvlink_error", "gpu.device_lost"})
+_OF_DEVICES = frozenset({
+    "cuda.ecc", "cuda.nvlink_error", "driver.device_gone", "gpu.device_lost", "gpu.hung",
+})  # fmt: skip
 """Signatures by which a rank says that its device failed, or a link of it."""
 _OF_LAUNCHERS = ("python.exception", "torchrun.child_failed")
 """Signatures of which a cascade says that a launcher lost what it had started."""

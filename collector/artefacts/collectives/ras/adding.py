@@ -28,17 +28,19 @@ def read(
     zone: tzinfo | None,
     hosts: Mapping[int, str],
     pids: Mapping[int, int],
+    stepped: float | None,
     resource: TelemetryResource,
     found: ArtefactContents,
 ) -> list[DatedAnswer]:
     """Add what all answers say: those of files that begin with one, and those inside `logs`.
 
-    Returns them in order of time. `hosts` and `pids` are those of ranks as far as logs tell them.
+    Returns them in order of time. `hosts` and `pids` are those of ranks as far as logs tell them;
+    `stepped` is when the last step that logs tell had ended, s since the epoch.
     """
     dated = dated_answers.alone(alone, zone, found.unread)
     for name, path in logs.items():
         dated += dated_answers.inside(name, path, zone)
-    dated.sort(key=lambda one: one.at)
+    dated = sorted((one.stood_since(stepped) for one in dated), key=lambda one: one.at)
     for name in dict.fromkeys(one.file for one in dated):
         found.read[name] = described([one.answer for one in dated if one.file == name])
         found.unread.pop(name, None)

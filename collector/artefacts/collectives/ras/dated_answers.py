@@ -16,6 +16,8 @@ _COPIED_SECONDS = 1.0
 """Files written so close together were copied: their times are not those of the answers."""
 _SETTLED_SECONDS = 5.0
 """So long after its last line a job that stands has launched all that it will launch."""
+_LONGEST_SECONDS = 1800.0
+"""What an answer says is said of at most so long before it."""
 _LINES_BEFORE = 2000
 _MOST_LINE = 64 << 20
 _NUMBERS = re.compile(r"\d+")
@@ -32,6 +34,15 @@ class DatedAnswer:
     answer: RasStatus
     at: float
     since: float
+
+    def stood_since(self, stepped: float | None) -> "DatedAnswer":
+        """Return it as one that may hold since the last step, at `stepped`, was settled.
+
+        Counts only grow, and where no step follows one that people ask for stands since then.
+        """
+        if stepped is None or stepped + _SETTLED_SECONDS >= self.since:
+            return self
+        return replace(self, since=max(stepped + _SETTLED_SECONDS, self.at - _LONGEST_SECONDS))
 
 
 def alone(

@@ -2,6 +2,7 @@
 
 import json
 import os
+from datetime import UTC, datetime
 
 import pytest
 from tests.formats.nccl.test_ras import answer
@@ -186,23 +187,24 @@ def test_a_smaller_communicator_s_rank_is_known_by_its_process_in_a_log(answers,
         first(diagnosis)["fault"], first(diagnosis)["entity"]["id"])  # fmt: skip
 
 
-def test_in_a_job_s_log_an_answer_has_the_time_between_its_lines(explain, tmp_path):
-    def step(number, at):
-        values = {
-            "consumed samples": 32,
-            "elapsed time per iteration (ms)": 10000.0,
-            "learning rate": "2.0E-06",
-            "global batch size": 16,
-            "lm loss": f"{10.8 - number / 100:.4E}",
-            "loss scale": 1.0,
-            "grad norm": 3.2,
-            "number of skipped iterations": 0,
-            "number of nan iterations": 0,
-        }
-        shown = " | ".join(f"{name}: {value}" for name, value in values.items())
-        clock = f"2026-05-13 12:{at // 60:02}:{at % 60:02}"
-        return f" [{clock}] iteration {number:8}/     500 | {shown} |"
+def step(number, at):
+    values = {
+        "consumed samples": 32,
+        "elapsed time per iteration (ms)": 10000.0,
+        "learning rate": "2.0E-06",
+        "global batch size": 16,
+        "lm loss": f"{10.8 - number / 100:.4E}",
+        "loss scale": 1.0,
+        "grad norm": 3.2,
+        "number of skipped iterations": 0,
+        "number of nan iterations": 0,
+    }
+    shown = " | ".join(f"{name}: {value}" for name, value in values.items())
+    clock = f"2026-05-13 12:{at // 60:02}:{at % 60:02}"
+    return f" [{clock}] iteration {number:8}/     500 | {shown} |"
 
+
+def test_in_a_job_s_log_an_answer_has_the_time_between_its_lines(explain, tmp_path):
     steps = [step(number, 10 * number) for number in range(1, 31)]
     log = [told("OK"), *steps, behind(), behind()]
     (tmp_path / "job.log").write_text("\n".join(log))
@@ -212,6 +214,23 @@ def test_in_a_job_s_log_an_answer_has_the_time_between_its_lines(explain, tmp_pa
         first(diagnosis)["fault"], first(diagnosis)["entity"]["id"])  # fmt: skip
     (tmp_path / "job.log").write_text("\n".join([told("OK"), *steps[:15], behind(), *steps[15:]]))
     assert None is explain(tmp_path).incident
+
+
+@pytest.mark.parametrize("minutes", [1, 8, 25])
+def test_two_answers_of_long_after_the_last_step_say_who_stood_since_then(
+    explain, tmp_path, minutes
+):
+    steps = [step(number, 10 * number) for number in range(1, 31)]
+    (tmp_path / "job.log").write_text("\n".join(steps) + "\n")
+    stopped = datetime(2026, 5, 13, 12, 5, tzinfo=UTC).timestamp()
+    for number in range(2):
+        file = tmp_path / f"ras_{number}.txt"
+        file.write_text(behind())
+        os.utime(file, (stopped + 60 * (minutes + 2 * number),) * 2)
+    diagnosis = explain(tmp_path, zone=UTC)
+    assert ("software.stuck_process", "3") == (
+        first(diagnosis)["fault"], first(diagnosis)["entity"]["id"])  # fmt: skip
+    assert "2026-05-13T12:05" == diagnosis.incident["opened_at"][:16]
 
 
 def test_ranks_that_ras_misses_are_quoted_with_their_process(explain, tmp_path):

@@ -74,6 +74,15 @@ def test_a_kernel_log_that_names_no_host_is_of_one_all_the_same(explain, tmp_pat
     assert fault == first(explain, tmp_path, dmesg_txt=text)[0]
 
 
+def test_a_machine_check_of_what_was_corrected_is_quiet(explain, tmp_path):
+    text = (
+        "[ 9.1] mce: [Hardware Error]: Machine check events logged\n"
+        "[ 9.1] EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#1_Chan#0_DIMM#0\n"
+    )
+    (tmp_path / "dmesg.txt").write_text(text)
+    assert None is explain(tmp_path, zone=UTC).document()
+
+
 @pytest.mark.parametrize(
     "words", ["GPU 0000:C1:00.0: GPU is lost.", "GPU3: 0000:C1:00.0: Unknown Error"]
 )

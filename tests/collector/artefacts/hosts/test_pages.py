@@ -54,6 +54,15 @@ def test_beside_a_jobs_log_a_page_accuses_nobody(saved):
     assert "vm-1" not in {event.resource.host for event in found.events}
 
 
+@pytest.mark.parametrize("comment", ["# TYPE node_vmstat_oom_kill counter\n", ""])
+def test_a_count_of_kills_that_stands_at_zero_is_no_kill(saved, explain, comment):
+    of_disk = 'node_filesystem_avail_bytes{device="/dev/sda1",fstype="ext4"} 3.1e+11\n'
+    diagnosis = explain(saved(of_disk + comment + "node_vmstat_oom_kill 0\n"))
+    assert None is diagnosis.document()
+    said = "a page of metrics, none of them of a device that is known"
+    assert {"page.prom": said} == diagnosis.found.read
+
+
 @pytest.mark.parametrize("line", ['loss{step="5"} 0.3', 'step {"a": 1} 5', "gpu_health 1", "a b 5"])
 def test_a_log_with_numbers_is_a_log(line):
     assert "log" == kinds._kind(f"{line}\nmore\n".encode())

@@ -19,6 +19,12 @@ MEMORY = {
         "the node running low on memory.\n",
         "10.0.0.5",
     ),
+    "Ray's exception, below which its memory is told": (
+        steps(2) + "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low "
+        "on memory.\nMemory on the node (IP: 10.0.0.5, ID: ab) where the task (actor ID: 12) was "
+        "running was 30.64GB / 32.00GB\n",
+        "10.0.0.5",
+    ),
     "a raylet, of whose host Ray's prefix names two ranks": (
         "".join(
             f"(RayTrainWorker pid={70 + rank}, ip=10.0.0.{5 + rank // 2}) {line}\n"

@@ -171,3 +171,22 @@ def test_a_component_that_gives_no_sign_of_life_is_told_and_no_cause_is_named(ex
     assert "unknown" == said(explain(tmp_path))[0]
     (tmp_path / "job.log").write_text(steps(1, 9) + silent + steps(9, 20))
     assert explain(tmp_path).document() is None
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("HW Exception by GPU node-3 (Agent handle: 0x55d0) reason :GPU Hang", "gpu.firmware_hang"),
+        ("Failed to initialize NVML: Unknown Error", "gpu.lost"),
+        ("No devices were found", "gpu.lost"),
+    ],
+)
+def test_a_device_that_hung_or_is_gone_is_no_crash_of_the_program(explain, tmp_path, line, fault):
+    (tmp_path / "job.log").write_text(steps(1, 9) + line + "\n")
+    assert fault == said(explain(tmp_path))[0]
+
+
+def test_a_device_that_was_not_seen_for_a_moment_is_quiet(explain, tmp_path):
+    line = "Failed to initialize NVML: Unknown Error\n"
+    (tmp_path / "job.log").write_text(steps(1, 9) + line + steps(9, 20))
+    assert explain(tmp_path).document() is None
