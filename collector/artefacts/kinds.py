@@ -22,6 +22,7 @@ from .logs import (
     event_files,
     gathering,
     held_memory,
+    interrupts,
     last_words,
     lost_time,
     nonfinite_rows,
@@ -109,7 +110,8 @@ def _read(
     dated = [sample.at for _, sample in lines.samples]
     stepped = math.inf if any(at < UNDATED for at in dated) else max(dated, default=None)
     served = debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone, stepped=stepped)
-    for one in (stood, served):
+    given_up = interrupts.read(of_kind["log"], lines.whose, lines.samples, found)
+    for one in (stood, served, given_up.stood):
         lines.hang.stood(one.waiting, one.late, one.apart)
         lines.events += [(rank, "", event) for rank, event in one.events]
     nccl.read_inspector(of_kind["inspector"], resource, found)
@@ -144,6 +146,7 @@ def _read(
     short = pasted_readings.read(of_kind["log"], lines.whose, found)
     held_memory.add(short.grown, resource, found)
     lost_time.add(resource, found)
+    interrupts.add(given_up, resource, found)
     standing_losses.add(short.standing, resource, found)
     nonfinite_rows.add(short.lost, resource, found)
     last_words.add(of_kind["log"], lines.whose, resource, found)

@@ -7,7 +7,7 @@ from ...vocabulary.log_lines import DATA_WAITS, SAVES_LONG
 from .. import compute_time, tenants
 from ..ended_jobs import EndedJobDetector
 from ..features import DATA
-from ..findings import report
+from ..findings import INFORMATION, report
 from ..window import JobWindow
 from .checkpoints import CHECKPOINT
 
@@ -16,7 +16,8 @@ class LoggedLostTimeDetector(EndedJobDetector):
     """Report saves, or waits for data now and then, that take much of the time that a log shows.
 
     In no list of detectors: whoever reads the log has judged all of it, and a live job is compared
-    with what is usual for it (checkpoints.py, data_wait.py).
+    with what is usual for it (checkpoints.py, data_wait.py). What only one moment shows is a guess,
+    for information.
 
     Parameters
     ----------
@@ -54,6 +55,7 @@ class LoggedLostTimeDetector(EndedJobDetector):
             (DATA_WAITS, self.kinds[3:], DATA),
         ):
             lines = tenants.lines_of(window, signature)
+            news = INFORMATION if any(map(tenants.guessed, lines[:1])) else 1.0
             found += [
                 report(
                     window,
@@ -62,7 +64,7 @@ class LoggedLostTimeDetector(EndedJobDetector):
                     window.entity,
                     onset=lines[0].at,
                     seen=(lines[0].at, lines[-1].at),
-                    score=1.0 if kind == "job.slow" else 3.0,
+                    score=news if kind == "job.slow" else 3.0,
                     signal=compute_time.STEP if kind == "job.slow" else signal,
                     observed=signature,
                     text=tenants.text_of(lines[0]),
