@@ -58,7 +58,7 @@ def test_a_traceback_that_ends_otherwise_says_nothing_of_the_interrupt_below_it(
 def test_a_worker_of_a_loader_that_is_interrupted_too_stands_nowhere():
     worker = PYTHON.replace(
         "line 9, in <module>", 'line 9, in <module>\n  File "worker.py", line 3, in _worker_loop'
-    )  # noqa: E501
+    )
     assert [None, "data"] == [
         place and place.name for place in map(places.of, read(worker + PYTHON))
     ]
