@@ -29,6 +29,7 @@ from .logs import (
     open_ends,
     paces,
     pasted_readings,
+    profiles,
     settling,
     standing_losses,
     survival,
@@ -147,6 +148,7 @@ def _read(
     held_memory.add(short.grown, resource, found)
     lost_time.add(resource, found)
     interrupts.add(given_up, resource, found)
+    profiles.add(short.profiled, resource, found)
     standing_losses.add(short.standing, resource, found)
     nonfinite_rows.add(short.lost, resource, found)
     last_words.add(of_kind["log"], lines.whose, resource, found)

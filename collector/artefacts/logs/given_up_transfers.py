@@ -143,7 +143,7 @@ def _ends(
 
 def _writer(gathered: LogContents, rank: int | None, event: Event) -> str:
     if wrote := _WROTE.search(str(event.attributes.get("text", ""))):
-        return next(filter(None, wrote.groups()))
+        return str(next(filter(None, wrote.groups())))
     if rank is None:
         return ""
     process = gathered.processes.get(rank)

@@ -8,7 +8,12 @@ import pytest
 from rankscope.detectors.findings import INFORMATION
 from rankscope.detectors.sketch import START, sketch
 from rankscope.detectors.speed.logged_lost_time import LoggedLostTimeDetector
-from rankscope.vocabulary.log_lines import DATA_WAITS, SAVES_LONG
+from rankscope.vocabulary.log_lines import (
+    COMPILES_OFTEN,
+    DATA_WAITS,
+    DEVICES_IDLE,
+    SAVES_LONG,
+)
 from rankscope.vocabulary.samples import GUESSED, Event
 
 
@@ -29,6 +34,8 @@ def found(signature, **changed):
     [
         (SAVES_LONG, ["job.slow", "job.checkpoint_long", "job.checkpoint_lost"]),
         (DATA_WAITS, ["job.slow", "job.data_wait", "job.data_lost"]),
+        (COMPILES_OFTEN, ["job.slow", "job.recompiles"]),
+        (DEVICES_IDLE, ["job.low_utilization"]),
     ],
 )
 def test_the_job_is_slow_and_what_it_is_lost_in_is_said(signature, kinds):
