@@ -148,6 +148,7 @@ def _read(
     held_memory.add(short.grown, resource, found)
     lost_time.add(resource, found)
     interrupts.add(given_up, resource, found)
+    lost_time.add_read(short.waits, resource, found)
     profiles.add(short.profiled, resource, found)
     standing_losses.add(short.standing, resource, found)
     nonfinite_rows.add(short.lost, resource, found)
