@@ -41,10 +41,18 @@ SAVES_LONG = "log.saves_take_long"
 DATA_WAITS = "log.data_waits"
 """Stands for lines by which steps wait for their batches now and then, for much of all time."""
 
+COMPILES_OFTEN = "log.compiles_often"
+"""Stands for a report by which a compiler runs again and again, for longer than its programs."""
+
+DEVICES_IDLE = "log.devices_idle"
+"""Stands for a profile, or a report, by which devices work for a small share of the time."""
+
 LOSSES_STAND = "log.losses_stand"
 """Stands for rows of several losses of which one is 0 and the others one number, up to the last."""
 
-OF_COLUMNS = frozenset({DEVICE_GROWS, HOST_GROWS, SAVES_LONG, DATA_WAITS, LOSSES_STAND})
+OF_COLUMNS = frozenset({
+    DEVICE_GROWS, HOST_GROWS, SAVES_LONG, DATA_WAITS, COMPILES_OFTEN, DEVICES_IDLE, LOSSES_STAND,
+})  # fmt: skip
 """What many lines of a log show together, and none of them alone."""
 
 BUSY_WAITING = "devices.busy_waiting"

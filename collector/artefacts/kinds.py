@@ -22,12 +22,14 @@ from .logs import (
     event_files,
     gathering,
     held_memory,
+    interrupts,
     last_words,
     lost_time,
     nonfinite_rows,
     open_ends,
     paces,
     pasted_readings,
+    profiles,
     settling,
     standing_losses,
     survival,
@@ -112,7 +114,8 @@ def _read(
     stacked = {name: path for name, path in of_kind["log"].items() if name in lines.stacked}
     stood = stacks.read(stacked, of_kind["log"], lines.whose, found, went_on=survival.went_on)
     served = debug_server.add_stacks(of_kind["stacks"], resource, found, zone=zone, stepped=stepped)
-    for one in (stood, served):
+    given_up = interrupts.read(of_kind["log"], lines.whose, lines.samples, found)
+    for one in (stood, served, given_up.stood):
         lines.hang.stood(one.waiting, one.late, one.apart)
         lines.events += [(rank, "", event) for rank, event in one.events]
     nccl.read_inspector(of_kind["inspector"], resource, found)
@@ -147,6 +150,9 @@ def _read(
     short = pasted_readings.read(of_kind["log"], lines.whose, found)
     held_memory.add(short.grown, resource, found)
     lost_time.add(resource, found)
+    interrupts.add(given_up, resource, found)
+    lost_time.add_read(short.waits, resource, found)
+    profiles.add(short.profiled, resource, found)
     standing_losses.add(short.standing, resource, found)
     nonfinite_rows.add(short.lost, resource, found)
     last_words.add(of_kind["log"], lines.whose, resource, found)

@@ -6,8 +6,10 @@ import numpy as np
 
 from ...vocabulary.entities import Entity
 from ...vocabulary.findings import Finding
+from ...vocabulary.samples import Event
 from ..contract import Detector
-from ..findings import report
+from ..findings import INFORMATION, report
+from ..tenants import guessed
 from ..window import JobWindow
 from . import devices, ports
 from .link_flaps import LinkFlapsDetector
@@ -15,8 +17,13 @@ from .link_flaps import LinkFlapsDetector
 UP = "hw.network.up"
 LINK = "network.link"
 
-_Down = tuple[Entity, tuple[float, float], str]
-"""A port that is down, between which moments it went down, and why."""
+_Down = tuple[Entity, tuple[float, float], str, float]
+"""A port that is down, between which moments it went down, in words, and a finding's score."""
+
+_DOWN, _UNANSWERED = 3.0, 1.0
+"""Scores of a port that is read down, and of one through which several peers got no answer: it may
+be up, and the host behind it gone.
+"""
 
 
 class DownPortsDetector(Detector):
@@ -30,6 +37,9 @@ class DownPortsDetector(Detector):
     A link that is trained anew comes back within seconds: a port counts once it has been down for
     `hold` (link_flaps.py counts the others). One that went down and came back before has to be read
     down twice: where readings are rare, one of them proves no more than another flap.
+
+    Peers that got no answer through a port, each of them, say so too (`unanswered`): it may be up
+    then and its host gone, which counts less.
 
     Parameters
     ----------
@@ -71,12 +81,13 @@ class DownPortsDetector(Detector):
                 "nic.down",
                 entity,
                 onset=onset,
+                score=score,
                 signal=UP,
                 observed="down",
                 expected="up",
-                text=f"{entity} is down{f': {why}' if why else ''}",
+                text=f"{entity} {said}",
             )
-            for name, (entity, onset, why) in down.items()
+            for name, (entity, onset, said, score) in down.items()
             if window.now >= due[name]
         ]
 
@@ -91,11 +102,11 @@ class DownPortsDetector(Detector):
         first = {found.entity.id: found.onset[1] for found in flaps}
         return {
             name: last + self.hold + (1.2 * (last - begun) if first.get(name, last) < begun else 0)
-            for name, (_, (begun, last), _) in down.items()
+            for name, (_, (begun, last), *_) in down.items()
         }
 
     def _down(self, window: JobWindow) -> Mapping[str, _Down]:
-        """Return (port, onset, why) of each port that is down, by its id; once a window."""
+        """Return (port, onset, words, score) of each port that is down, by id; once a window."""
         key = (DownPortsDetector, *vars(self).values())
         return window.features.once(key, lambda: self._looked_up(window))
 
@@ -113,7 +124,7 @@ class DownPortsDetector(Detector):
                     continue
                 first = devices.since(plane.readings, row, 0.5, below=True)
                 since = first - plane.readings.period() if was_up else first
-                found[entity.id] = (entity, (since, first), "")
+                found[entity.id] = (entity, (since, first), "is down", _DOWN)
         self._events(window, found)
         return found
 
@@ -132,7 +143,16 @@ class DownPortsDetector(Detector):
                 if event.at >= found[name][1][1]:
                     del found[name]
             elif pairs.get("state") == "down" and not ports.up_since(window, port, event.at):
-                found[name] = (port, (event.at, event.at), str(pairs.get("text", "")))
+                found[name] = (port, (event.at, event.at), *_said(event))
+
+
+def _said(event: Event) -> tuple[str, float]:
+    """Return in words what an event says of a port that is down, and the score of that."""
+    why = str(event.attributes.get("text", ""))
+    why = f": {why}" if why else ""
+    if event.attributes.get("reason") == "unanswered":
+        return f"did not answer{why}", INFORMATION if guessed(event) else _UNANSWERED
+    return f"is down{why}", _DOWN
 
 
 def _flaps(window: JobWindow) -> Sequence[Finding]:

@@ -58,7 +58,7 @@ _TIMED_OUT = re.compile(
 )
 """What a rank logs that waited in a collective for the whole time-out, and then ends itself."""
 
-_GIVEN_UP = re.compile(r"^nccl\.ib_completion_error\b")
+_GIVEN_UP = re.compile(r"^(?:nccl\.ib_completion_error|(?:ucx|verbs)\.retry_exceeded)\b")
 """Signatures of a transfer that was retried for too long."""
 
 _OWN_ENDS = (1, -6)

@@ -11,7 +11,14 @@ from ..job.nccl_ranks import NcclProcesses
 from ..job.startup import StartUp, any_stepped, stepped
 from ..launches import controllers
 from ..walk.telling_lines import TellingLines
-from . import awaited_peers, communicator_ranks, renumbered, unplaced, worded_ends
+from . import (
+    awaited_peers,
+    communicator_ranks,
+    given_up_transfers,
+    renumbered,
+    unplaced,
+    worded_ends,
+)
 from .contents import LogContents
 from .one_log import LogReading
 from .unknown_lines import of_file
@@ -89,6 +96,7 @@ def gather(
             gathered.start = StartUp()  # who gave up a store or a group did so while it trained
     elif not stepped(sample for _, sample in gathered.samples):
         awaited_peers.add(gathered, files, found)
+    given_up_transfers.add(gathered, files)
     worded_ends.add(gathered, files, found)
     return gathered
 

@@ -152,13 +152,13 @@ def words(path: Path, *, stepped: bool = True) -> tuple[list[tuple[int, str]], i
     errors = list(_errors(lines))[-_MOST_QUOTED:] or _waiting(lines)
     if not errors and not stepped:
         errors = _interrupted(lines) or half_said.find(lines) or _ending(lines)
-    errors = errors or process_lists.idle(lines) or _told(lines)
+    errors = errors or process_lists.idle(lines) or said_to_stand(lines)
     first = tail.first() if errors else 1
-    told = [
+    said = [
         (first + place, cleaning.shown(line.decode("utf-8", "replace").strip()))
         for place, line in reversed(errors)
     ]
-    return told, first + len(lines) - 1
+    return said, first + len(lines) - 1
 
 
 def _raised(line: str, at: float, rank: int | None) -> Event | None:
@@ -239,7 +239,7 @@ def _ending(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
     return found[-1:]
 
 
-def _told(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
+def said_to_stand(lines: Sequence[bytes]) -> list[tuple[int, bytes]]:
     """Return (place, text) of the first sentence that says that what is pasted below it stands."""
     found = (place for place, line in enumerate(lines) if _TOLD.match(line[:_LONGEST]))
     return [(place, lines[place]) for place in list(found)[:1]]

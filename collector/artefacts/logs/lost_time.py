@@ -7,11 +7,14 @@ somebody found too slow: what counts is how much of its time it shows to be lost
 import itertools
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from ....formats.training_logs import cleaning, part_times
 from ....vocabulary.log_lines import DATA_WAITS, SAVES_LONG
 from ....vocabulary.samples import Event, Sample, Scalar, TelemetryResource
 from ..found import ArtefactContents
+from . import pasted
+from .pasted import PastedLine, PastedLog
 
 SHARE = 0.2
 """Share of all time that must be lost."""
@@ -79,6 +82,40 @@ def saving(saves: Sequence[Event], steps: Sequence[float], ends: Sequence[float]
         return ""
     usual = statistics.median(steps)
     return f"saves take up to {long:.0f} s, and {share:.0%} of the time; a step takes {usual:.3g} s"
+
+
+def read(lines: Sequence[str]) -> PastedLine | None:
+    """Return the longest wait for data of a log, by columns that add up; None where it is little.
+
+    Those that wait at each step count as well as those that do so now and then.
+    """
+    for rows in part_times.read(lines):
+        text = waiting(
+            [(float(row.line), row.waited) for row in rows],
+            [(float(row.line), row.took) for row in rows],
+        )
+        rows = rows[1:]  # the first step waits for workers that only begin
+        share = sum(row.waited for row in rows) / max(sum(row.took for row in rows), 1e-9)
+        often = sum(2 * row.waited >= row.took for row in rows)
+        if not text and share >= WAITS and 2 * often >= len(rows) >= FEWEST:
+            text = f"{share:.0%} of the time of {len(rows)} lines is a wait for data"
+        if text:
+            longest = max(rows, key=lambda row: row.waited)
+            return PastedLine(longest.line, DATA_WAITS, f"{text}: {cleaning.shown(longest.text)}")
+    return None
+
+
+def add_read(
+    said: Iterable[tuple[PastedLog, PastedLine]],
+    resource: TelemetryResource,
+    found: ArtefactContents,
+) -> None:
+    """Quote the longest waits of logs, where no line is a fault's and no known form said them."""
+    if found.telling or any(sample.metric == _DATA for _, sample in found.samples):
+        return
+    for log, line in said:
+        pasted.tell(log, line, resource, found)
+        found.understood(log.name, "log of a form of its own, by its times")
 
 
 def waiting(waits: Sequence[tuple[float, float]], steps: Sequence[tuple[float, float]]) -> str:

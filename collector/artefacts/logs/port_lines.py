@@ -9,7 +9,7 @@ from ....formats.training_logs.signatures import links
 from ....vocabulary.samples import Event, Scalar
 from ..job.startup import process_of
 
-_UNNAMED = "unnamed-port"
+UNNAMED = "unnamed-port"
 """Stands for the ports of a host in lines that name none: older NCCL."""
 
 
@@ -34,10 +34,10 @@ class PortLines:
         if state is None or process is None:
             return None
         host, pid = process
-        named = str(event.attributes.get("device", _UNNAMED))
+        named = str(event.attributes.get("device", UNNAMED))
         held = self.down.setdefault((host, named), set())
         was_down = bool(held)
-        (held.add if state == "down" else held.discard)(pid if named == _UNNAMED else 0)
+        (held.add if state == "down" else held.discard)(pid if named == UNNAMED else 0)
         if was_down == bool(held):
             return None
         device, _, port = named.partition(":")

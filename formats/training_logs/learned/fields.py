@@ -40,7 +40,7 @@ class LineField:
     """A number: the words before it, itself, what it counts up to (None: nothing).
 
     `count`: it is a whole number, written as one. `seconds`: the number where its unit is of time,
-    or none is written.
+    or none is written; `timed`: one is.
     """
 
     label: str
@@ -48,6 +48,7 @@ class LineField:
     of: int | None = None
     count: bool = False
     seconds: float | None = None
+    timed: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -107,6 +108,7 @@ def _field(one: re.Match[str], gap: str, text: str) -> LineField | None:
         int(of) if of else None,
         whole or times > 1,
         None if seconds is None or of else number * seconds,
+        timed=bool(unit) and seconds is not None and not of,
     )
 
 

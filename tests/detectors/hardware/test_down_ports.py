@@ -5,6 +5,7 @@ import pytest
 
 from rankscope.detectors.hardware.down_ports import DownPortsDetector
 from rankscope.detectors.sketch import START, readings, sketch
+from rankscope.vocabulary.samples import GUESSED, Event, TelemetryResource
 
 UP = "hw.network.up|mlx5_0|1"
 
@@ -99,3 +100,16 @@ def test_a_port_of_a_device_names_the_rank_of_the_device(found, levels):
 
 def test_an_event_of_another_host_is_none_of_ours(found, event):
     assert [] == found(events=[event("network.link", 40, host="far", device="a", state="down")])
+
+
+def test_a_port_through_which_peers_got_no_answer_counts_less_than_one_that_is_read_down(found):
+    def scored(**more):
+        pairs = {"device": "mlx5_0", "port": "1", "state": "down", "text": "retried", **more}
+        resource = TelemetryResource("host-2", job="example")
+        (finding,) = found(events=[Event("network.link", START + 40, pairs, resource)])
+        return finding.score, finding.text
+
+    down, unanswered = scored(), scored(reason="unanswered")
+    guess = scored(reason="unanswered", **GUESSED)
+    assert down[0] > unanswered[0] > guess[0]
+    assert "nic host-2/mlx5_0:1 did not answer: retried" == unanswered[1] == guess[1]

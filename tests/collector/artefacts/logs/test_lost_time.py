@@ -86,3 +86,30 @@ def test_a_log_whose_saves_take_minutes_each_is_one_of_a_stall(explain, tmp_path
 def test_one_whose_saves_take_no_time_is_healthy(explain, tmp_path):
     (tmp_path / "job.log").write_text(log(0))
     assert explain(tmp_path).document() is None
+
+
+FORM = "pass {}; rtime {:.2f}; itime {:.2f}; score = {:.4f}\n"
+
+
+def read(waits):
+    return "".join(FORM.format(n, wait, wait + 1, n / 90) for n, wait in enumerate(waits, 1))
+
+
+NOW_AND_THEN = [0.1, 0.1, 40.0, 0.1, 0.1, 35.0, 0.1, 0.1, 50.0, 0.1, 0.1]
+
+
+ALWAYS = [3.0, 3.0, 3.0, 3.0, 30.0, 3.0] * 2
+
+
+@pytest.mark.parametrize("waits", [NOW_AND_THEN, ALWAYS], ids=["now and then", "always"])
+def test_a_log_of_a_form_of_its_own_whose_steps_wait_lacks_data(explain, tmp_path, waits):
+    (tmp_path / "job.log").write_text(read(waits))
+    diagnosis = explain(tmp_path)
+    assert "software.dataloader_slow" == said(diagnosis)[0]
+    (quote,) = diagnosis.document()["leftovers"]["lines"]
+    assert 1 + waits.index(max(waits)) == quote["line"]
+
+
+@pytest.mark.parametrize("waits", [[0.3] * 12, [40.0, *[0.1] * 11]], ids=["little", "first"])
+def test_one_whose_steps_hardly_wait_says_nothing_of_it(tmp_path, waits):
+    assert lost_time.read(read(waits).splitlines()) is None
