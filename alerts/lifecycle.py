@@ -166,7 +166,10 @@ class TrackedIncident:
                 return None
             happening: Happening = "incident.updated"
         elif self._owed(now) or policy.is_incident(
-            self.severity, self.first.cause, symptoms, costly=self._is_costly(policy)
+            self.severity,
+            self.first.cause,
+            symptoms,
+            costly=self._is_costly(symptoms, self.first.cause, policy),
         ):
             if self.detected_at is None:
                 self.detected_at = now
@@ -199,10 +202,12 @@ class TrackedIncident:
         part = self.parts[job] = AffectedJob(job, health.attempt, onset, health)
         part.found(symptoms, health, now)
 
-    def _is_costly(self, policy: IncidentPolicy) -> bool:
+    def _is_costly(
+        self, symptoms: Sequence[Finding], cause: RootCause, policy: IncidentPolicy
+    ) -> bool:
         """Return whether one of the jobs has lost as much as a person's time is worth."""
         return any(
-            policy.is_costly(sum(part.lost.values()), part.health.ranks)
+            policy.is_costly(sum(part.lost.values()), part.health.ranks, symptoms, cause)
             for part in self.parts.values()
         )
 
@@ -337,7 +342,7 @@ class TrackedIncident:
         policy: IncidentPolicy,
     ) -> Severity:
         """Return how bad symptoms of one of its jobs are, by what it has cost so far."""
-        lasted, costly = now - self.found_at, self._is_costly(policy)
+        lasted, costly = now - self.found_at, self._is_costly(symptoms, cause, policy)
         # Of several jobs one may gain nothing where another does.
         measured = [part.measured.steps for part in self.parts.values()]
         steps = measured[0] if len(measured) == 1 else None

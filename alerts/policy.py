@@ -12,7 +12,7 @@ from ..vocabulary import findings as kinds
 from ..vocabulary.faults import Severity
 from ..vocabulary.findings import Finding
 from ..vocabulary.incidents import RootCause
-from .severity import waits_for_its_cost
+from .severity import is_of_the_exchange, waits_for_its_cost
 
 UNNAMED_GPU_HOURS, UNNAMED_MINUTES = 1.0, 5.0
 """What slowness without a named cause, or a slight one, has cost when a person is asked to look at
@@ -64,10 +64,17 @@ class IncidentPolicy:
         by_nature = first.severity == "info" and not all(map(_asks_nothing, symptoms))
         return by_nature or asks or _slows_for_a_reason(cause, symptoms)
 
-    def is_costly(self, gpu_seconds: float, gpus: int) -> bool:
-        """Return whether so much lost time is worth a person's though nothing is broken."""
+    def is_costly(
+        self, gpu_seconds: float, gpus: int, symptoms: Sequence[Finding], cause: RootCause
+    ) -> bool:
+        """Return whether so much lost time is worth a person's though no cause is named.
+
+        The least is enough where what is slow lies outside of the job, between its devices.
+        """
         own_seconds = gpu_seconds / max(gpus, 1)
         most = 60.0 * self.unnamed_minutes
+        if is_of_the_exchange(symptoms, cause):
+            most = min(most, LEAST_SECONDS)
         if own_seconds < min(LEAST_SECONDS, most):
             return False
         return own_seconds >= most or gpu_seconds >= 3600.0 * self.unnamed_gpu_hours

@@ -19,6 +19,9 @@ found; slowness for so many steps where they take longer: one more step proves l
 SLIGHT_SLOWDOWN = 1.15
 """Steps that are longer by less are slightly longer."""
 
+MUCH_SLOWDOWN = 1.25
+"""From here on steps are much longer: a fifth of the job's devices is lost."""
+
 SURE_OF_HANG = 0.95
 """The probability from which on a cause that hangs jobs makes a stall certain: the job stands still
 in any case."""
@@ -107,9 +110,26 @@ def is_unnamed_slowness(symptoms: Sequence[Finding], cause: RootCause) -> bool:
     return bool(symptoms) and all(kinds.catalogue()[s.kind].slowdown for s in symptoms)
 
 
+def is_of_the_exchange(symptoms: Sequence[Finding], cause: RootCause) -> bool:
+    """Return whether steps are much longer since collectives are slow that nobody is late for.
+
+    A job may make its own steps longer (larger batches, longer sequences): then its ranks work for
+    longer. What it hands to the network takes longer only by what is between its devices.
+    """
+    much = any(
+        kinds.catalogue()[symptom.kind].slowdown and symptom.magnitude >= MUCH_SLOWDOWN
+        for symptom in symptoms
+    )
+    return much and _is_shown(cause, "job.slow_collectives")
+
+
 def _follows_a_change(cause: RootCause) -> bool:
+    return _is_shown(cause, "job.slow_since_change")
+
+
+def _is_shown(cause: RootCause, kind: str) -> bool:
     return any(
-        term.relation == "supports" and term.kind == "job.slow_since_change"
+        term.relation == "supports" and term.kind == kind
         for row in cause.hypotheses
         for term in row.evidence
     )

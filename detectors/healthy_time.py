@@ -20,6 +20,10 @@ WARMING, SETTLED = 1.15, 1.04
 than that."""
 
 
+CLOSEST = 0.7
+"""Blocks of steps wander by this share at least of what the noise of their steps makes of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class HealthyPace:
     """A job's healthy step time.
@@ -54,7 +58,10 @@ def pace_of(duration: Floats, size: int) -> HealthyPace:
         for share in (0.05, 0.15, 0.3, 0.95)
     )
     spread = medians.spread(duration)
-    return HealthyPace(healthy, (upper - fast) / 1.12, spread, drift=(slow - fast) / 3.29)
+    # Few blocks may lie close by chance; by what passes from a step to the next they would not.
+    noise = medians.OF_MEDIAN * medians.spread(np.diff(duration)) / math.sqrt(2 * size)
+    wander = max((upper - fast) / 1.12, CLOSEST * noise)
+    return HealthyPace(healthy, wander, spread, drift=(slow - fast) / 3.29)
 
 
 def warmed_up(duration: Floats) -> int:

@@ -11,6 +11,7 @@ from .regressions import RegressionsDetector
 from .rotating_pauses import RotatingPausesDetector
 from .slow_steps import SlowStepsDetector
 from .slow_with_signs import SlowWithSignsDetector
+from .starved_devices import StarvedDevicesDetector
 from .stragglers import StragglersDetector
 
 DETECTORS: tuple[Detector, ...] = (
@@ -22,5 +23,6 @@ DETECTORS: tuple[Detector, ...] = (
     RecompilesDetector(),
     CheckpointsDetector(),
     RegressionsDetector(),
+    StarvedDevicesDetector(),
 )
 """Every detector of this family, with its default parameters: one line each."""

@@ -162,11 +162,9 @@ def _by_scale(
         distance = _distance(grown, of_both, scale, half=True)
         slower &= distance >= sigmas
         skewed = always & (plain >= least_from_start)
-        # As large as it is for certain.
-        skewed &= (
-            (_distance(plain, error, scale, half=True) >= sigmas)
-            & (plain - CERTAIN * error >= least_from_start)
-        ) | (plain >= 2 * least_from_start)
+        # As large as it is for certain, and no chance of steps that stray by as much.
+        skewed &= _distance(plain, error, scale, half=True) >= sigmas
+        skewed &= (plain - CERTAIN * error >= least_from_start) | (plain >= 2 * least_from_start)
         # What ranks always were is their median over all steps, not that of the newest few.
         skewed &= ~usual.known | (base >= 1 + least_from_start)
         skewed &= ~usual.habit | (plain >= 2 * least_from_start)

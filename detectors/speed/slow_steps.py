@@ -60,6 +60,10 @@ LEAST_EPISODE = 1.15
 """The ratio that makes a step part of an episode."""
 
 
+STRAYS = 3.0
+"""By so many standard deviations of what passes from a step to the next an episode stands out."""
+
+
 class SlowStepsDetector(Detector):
     """Compare the newest steps with this job's own healthy ones.
 
@@ -322,7 +326,9 @@ class SlowStepsDetector(Detector):
             return None
         healthy = found.healthy if found is not None else pace_of(values, 5).seconds
         fewest = covered(ends, valid, PaceScale(5, 10.0, 1.0))
-        runs = onsets.episodes(values > LEAST_EPISODE * healthy, fewest)
+        # A step that is as long as steps are by chance belongs to no episode.
+        by_chance = healthy + STRAYS * medians.spread(np.diff(values)) / math.sqrt(2)
+        runs = onsets.episodes(values > max(LEAST_EPISODE * healthy, by_chance), fewest)
         again = onsets.recurring(runs, ends[valid], float(ends[-1]), ongoing=found is not None)
         if again is None:
             return None

@@ -10,7 +10,7 @@ from ...vocabulary.findings import Finding
 from .. import compute_time, medians, onsets
 from ..baselines import FEW_WARM_UP
 from ..contract import Detector
-from ..window import Floats, JobWindow, StepValues
+from ..window import Flags, Floats, Ints, JobWindow, StepValues
 from .asynchronous import aligned, apart
 from .excess import OutstandingRanks, by_chance, noise, standing_out
 from .hidden import behind_data
@@ -24,6 +24,9 @@ MOST_CHANCE = 1e-3
 
 LEAST_EPISODE = 1.15
 """The ratio to what is usual that makes a step part of an episode."""
+
+STRAYS = 3.0
+"""By so many standard deviations of its noise a step has to stand out to be part of an episode."""
 
 OFTENER = 3.0
 """So many times as often as its peers a rank that is slow again and again has such steps."""
@@ -135,7 +138,7 @@ class StragglersDetector(Detector):
                 later, _ = self._found(window, ends, more[2], usual, isolated=True)
                 if later is not None:
                     found, (steps, own, ratio) = later, more
-        found = self._episodes(steps, ratio, usual, found, max(count, self.fewest))
+        found = self._episodes(steps, ratio, usual, found, max(count, self.fewest), window.role_of)
         if found is None:
             return []
         hidden = behind_data(steps, own, found.effect, found.rows, found.count)
@@ -210,17 +213,18 @@ class StragglersDetector(Detector):
         usual: UsualRatios,
         found: OutstandingRanks | None,
         count: int,
+        role_of: Ints,
     ) -> OutstandingRanks | None:
         """Return what was found, with the ranks that are slow again and again."""
-        with np.errstate(invalid="ignore"):
-            limit = (max(LEAST_EPISODE, 1 + self.least) * usual.ratio).astype(ratio.dtype)
-            odd = ratio[:, self.warm_up :] > limit[:, None]
-        times = odd.sum(axis=1, dtype=np.int16)
-        # By the healthy half: what everybody's pauses do to everybody singles nobody out.
-        theirs = medians.middle(np.sort(times)[: max(len(times) // 2, 1)].astype(np.float64))
-        enough = max(2 * count * onsets.ODD_SHARE, OFTENER * theirs)
-        often = np.flatnonzero(times >= enough)
-        if not len(often) or len(often) > max(1, len(ratio) // 3):
+        past = ratio[:, self.warm_up :]
+        limit = max(LEAST_EPISODE, 1 + self.least) * usual.ratio
+        odd, often = _oftener(past, limit, count)
+        if not len(often):
+            return found
+        # A step that strays as any does belongs to no episode.
+        limit = np.maximum(limit, (1 + STRAYS * noise(past, role_of)) * usual.ratio)
+        odd, often = _oftener(past, limit, count)
+        if not len(often):
             return found
         current = set() if found is None else set(found.rows.tolist())
         ends = compute_time.step_ends(steps)[self.warm_up :]
@@ -246,6 +250,20 @@ class StragglersDetector(Detector):
         if found.small[row]:
             return int(valid[onsets.change_point(values, limit, effect)])
         return int(valid[onsets.newest_run(values > limit)])
+
+
+def _oftener(past: Floats, limit: Floats, count: int) -> tuple[Flags, Ints]:
+    """Return the steps of each rank beyond its limit, and the ranks that have far more of them.
+
+    past: [ranks, steps], ratios to peers. None, where a third of the ranks have.
+    """
+    with np.errstate(invalid="ignore"):
+        odd = past > limit.astype(past.dtype)[:, None]
+    times = odd.sum(axis=1, dtype=np.int16)
+    # By the healthy half: what everybody's pauses do to everybody singles nobody out.
+    theirs = medians.middle(np.sort(times)[: max(len(times) // 2, 1)].astype(np.float64))
+    often = np.flatnonzero(times >= max(2 * count * onsets.ODD_SHARE, OFTENER * theirs))
+    return odd, often if len(often) <= max(1, len(past) // 3) else often[:0]
 
 
 def _with_row(

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from tests.alerts.conftest import START
+from tests.alerts.explaining import explain
 
 from rankscope.alerts import observations
 from rankscope.alerts.policy import IncidentPolicy
@@ -234,10 +235,20 @@ class TestSlownessWithoutACause:
             pytest.param(1.0, 0.0, 0.0, id="a site may want to know at once"),
         ],
     )
-    def test_whichever_comes_first(self, hours, minutes, own_seconds):
+    def test_whichever_comes_first(self, topology, found, hours, minutes, own_seconds):
         policy, gpus = IncidentPolicy(hours, minutes), 4
-        assert policy.is_costly(gpus * own_seconds, gpus)
-        assert not own_seconds or not policy.is_costly(gpus * (own_seconds - 1.0), gpus)
+        slow = [found("job.slow", topology.job_entity, 0.0)]
+        of = (slow, explain(slow, topology))
+        assert policy.is_costly(gpus * own_seconds, gpus, *of)
+        assert not own_seconds or not policy.is_costly(gpus * (own_seconds - 1.0), gpus, *of)
+
+    @pytest.mark.parametrize(("times", "own_seconds"), [(1.5, 60.0), (1.2, 90.0)])
+    def test_much_of_it_that_lies_between_devices_is_told_after_a_minute_s_loss(
+        self, until_opened, topology, found, times, own_seconds
+    ):
+        exchange = found("job.slow_collectives", topology.job_entity, 0.0, magnitude=2.5)
+        seconds = own_seconds / (1 - 1 / times)
+        assert seconds <= until_opened(times, exchange) <= seconds + 20
 
     def test_a_named_cause_waits_for_no_cost(self, evaluated, contended):
         (opened,) = evaluated(60, *contended())

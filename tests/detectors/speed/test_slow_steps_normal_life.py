@@ -21,6 +21,14 @@ def test_noise_and_slow_drift_alone_are_no_finding():
             )
 
 
+@pytest.mark.parametrize("spread", [0.12, 0.2])
+def test_steps_of_any_length_make_no_episodes(spread):
+    for seed in range(6):
+        duration = np.random.default_rng(seed).lognormal(2.1, spread, 120)
+        for end in range(12, 121, 2):
+            assert [] == SlowStepsDetector().evaluate(reported(duration[:end]))
+
+
 @pytest.mark.parametrize(
     ("factor", "over", "pages"),
     [

@@ -1,6 +1,7 @@
 """What ranks of healthy jobs do that looks like being slow: habits, sequences, pauses, noise."""
 
 import numpy as np
+import pytest
 
 from rankscope.detectors.sketch import START, readings, sketch
 from rankscope.detectors.speed.stragglers import StragglersDetector
@@ -42,6 +43,24 @@ def test_ranks_that_take_turns_at_having_more_to_do_are_no_slow_devices(named):
     for end in range(120, 301, 6):
         found = StragglersDetector().evaluate(sketch(own[:, :end], hosts=2))
         assert [] == named(found, "rank.slow_compute")
+
+
+@pytest.mark.parametrize(("spread", "ranks"), [(0.22, 64), (0.2, 32), (0.15, 8)])
+def test_sequences_of_any_length_that_nobody_counts_make_hardly_a_rank_slow(spread, ranks):
+    """Long steps, few of them, and in each another rank has most to do, by half as much again."""
+    accused = 0
+    for seed in range(8):
+        own = np.random.default_rng(seed).lognormal(2.0, spread, (ranks, 60))
+        every = (sketch(own[:, :end], hosts=max(ranks // 8, 2)) for end in range(6, 61, 2))
+        found = (each for window in every for each in StragglersDetector().evaluate(window))
+        accused += any(each.kind != "rank.waits_least" for each in found)
+    assert accused <= 1
+
+
+def test_among_such_sequences_a_rank_that_is_slow_for_good_is_named_all_the_same(named):
+    own = np.random.default_rng(5).lognormal(2.0, 0.22, (64, 60))
+    own[7, 20:] *= 2.2
+    assert ["7"] == named(StragglersDetector().evaluate(sketch(own, hosts=8)), "rank.slow_compute")
 
 
 def test_a_rank_far_above_all_turns_is_slow(named):
