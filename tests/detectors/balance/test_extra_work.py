@@ -183,7 +183,8 @@ def test_an_excess_begins_where_the_rank_s_own_time_rises_though_its_peer_falls_
     own[0, 50:] += 0.3
     own[1, 50:] -= 0.4
     window = sketch(own, hosts=1)
-    found = parts.excess(window, window.features.steps, own, least=0.08, least_from_start=0.2)
+    bounds = parts.ExcessBounds(least=0.08, least_from_start=0.2)
+    found = parts.excess(window, window.features.steps, own, bounds)
     assert found is not None
     assert 50 == found.first
 
