@@ -33,7 +33,6 @@ class PointWriter:
         self._pending.add((series, at, value, now))
 
     def flush(self) -> None:
-        """Write what is held."""
         if not self._pending:
             return
         series, at, value, part, now = pending.joined(self._pending.take())

@@ -210,7 +210,6 @@ def _reread(
     wanted: distribution.SpreadQuery,
     unit: str | None,
 ) -> dict[str, Any]:
-    """Return the answer from the journal."""
     end = min(query.to or services.clock.now(), services.clock.now())
     start = _start(query, end)
     try:

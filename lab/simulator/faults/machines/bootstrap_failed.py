@@ -47,7 +47,6 @@ class BootstrapFailedFault(places.OnHost):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return when: with the start of an attempt."""
         job = scenario.jobs[0]
         return {"onset": job.restarts[-1] if job.restarts else job.starts_after + 1.0}
 
@@ -57,7 +56,6 @@ class BootstrapFailedFault(places.OnHost):
         return float("inf")
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Cut the host off from those who want to connect."""
         if at < self.onset:
             return
         state.nodes.unreachable[self.host] = True

@@ -27,7 +27,6 @@ class CableErrorsFault(places.OnPort):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how bad the cable is."""
         weak = strength == "weak"
         return {
             "symbols": float(random.uniform(0.3, 2) if weak else random.uniform(5, 300)),
@@ -38,7 +37,6 @@ class CableErrorsFault(places.OnPort):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Lose symbols."""
         if at < self.onset:
             return
         ports, port = state.ports, effects.port(state, self.place, self.slots)

@@ -24,7 +24,6 @@ class ClockLockedFault(places.OnDevice):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return the setting; as a rule it was there before the job."""
         low, high = (0.9, 0.94) if strength == "weak" else (0.45, 0.85)
         free = under_limit(scenario.cluster.power_cap)
         found: dict[str, Any] = {"clock": free * float(random.uniform(low, high))}

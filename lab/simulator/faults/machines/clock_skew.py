@@ -28,7 +28,6 @@ class ClockSkewFault(places.OnHost):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how far, how fast, and whether it is measured."""
         low, high = (0.25, 0.8) if strength == "weak" else (1.5, 60.0)
         drifts = random.random() < 0.5
         return {
@@ -38,7 +37,6 @@ class ClockSkewFault(places.OnHost):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Move the clock."""
         if at < self.onset:
             return
         share = effects.force(at, self.onset, self.ramp)

@@ -28,7 +28,6 @@ class ConfigDriftFault(places.OnHost):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return what drifted, and what it costs."""
         job, what = scenario.jobs[0], str(random.choice(["firmware", "governor", "driver"]))
         cluster = scenario.cluster
         if what == "driver" and (cluster.accelerator != "nvidia" or not cluster.gpus):
@@ -47,7 +46,6 @@ class ConfigDriftFault(places.OnHost):
         return found
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Make the host other than its peers."""
         if self.what != "governor" or at >= self.onset:
             state.nodes.versions[self.host] = dict([_VERSIONS[self.what]])
         if at < self.onset:
@@ -61,7 +59,6 @@ class ConfigDriftFault(places.OnHost):
             state.cpu_clock[self.host] /= self.factor
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return the change of a setting, as the agent sees it a minute later at most."""
         if self.what != "governor":
             return []
         text = "cpu_governor is powersave, it was performance"

@@ -33,7 +33,6 @@ class CpuContentionFault(places.OnHost):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return who takes how much; devices hide what their CPUs have to spare."""
         needed = scenario.jobs[0].cpu_bound if scenario.cluster.gpus else 1.0
         share = min(needed, 1.0) / effects.slower(random, strength, 2.5)
         return {
@@ -44,7 +43,6 @@ class CpuContentionFault(places.OnHost):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Take CPU time away."""
         if not self.onset <= at < self.until:
             return
         force = min(1.0, (at - self.onset) / self.ramp) if self.ramp else 1.0

@@ -26,7 +26,6 @@ class DiskFullFault(places.AtPlace):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how fast it fills, and whether a rank dies of it."""
         weak = strength == "weak"
         return {
             "ramp": float(random.uniform(0.05, 0.2) * scenario.seconds),
@@ -35,7 +34,6 @@ class DiskFullFault(places.AtPlace):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Fill the file system."""
         if at < self.onset:
             return
         full = float(state.nodes.full[self.host])

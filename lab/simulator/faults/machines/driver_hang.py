@@ -30,14 +30,12 @@ class DriverHangFault(places.OnHost):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return whether the ranks stand still."""
         if strength == "plain":
             return {"stops": True, "logged": bool(random.random() < 0.7)}
         needed = scenario.jobs[0].cpu_bound
         return {"stops": False, "share": needed / float(random.uniform(1.05, 1.1)), "logged": False}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let calls into the driver hang."""
         if not self.onset <= at < self.until:
             return
         state.nodes.driver[self.host] = True
@@ -50,7 +48,6 @@ class DriverHangFault(places.OnHost):
         state.released = self.until
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the kernel writes."""
         if not (self.logged and self.stops):
             return []
         text = "INFO: task python3:2001 blocked for more than 122 seconds."

@@ -26,7 +26,6 @@ class EvictedFault(places.OnHost):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return why, and whether anybody reports it."""
         return {
             "grace": float(random.uniform(0.5, 8.0)),
             "reason": str(
@@ -37,7 +36,6 @@ class EvictedFault(places.OnHost):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """End the host's ranks."""
         if at < self.onset:
             return
         for place in range(self.slots):
@@ -46,7 +44,6 @@ class EvictedFault(places.OnHost):
             state.deaths[slot] = ProcessDeath(moment, signal=9 if self.killed else 15)
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the scheduler says."""
         if not self.logged:
             return []
         text = _TEXTS.get(self.reason, "the pod was evicted from the node")

@@ -22,11 +22,9 @@ class FirmwareHangFault(places.OnDevice):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return whether the driver writes of it."""
         return {"logged": strength == "plain"}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let nothing come back from the device."""
         if at < self.onset:
             return
         slot = self.slot
@@ -34,7 +32,6 @@ class FirmwareHangFault(places.OnDevice):
         state.devices.stalled[slot] = True
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the driver writes."""
         if not self.logged:
             return []
         text = "Timeout after 6s of waiting for RPC response from GPU GSP!"

@@ -33,7 +33,6 @@ class ForeignProcessFault(places.OnDevice):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Share the device."""
         if not self.onset <= at < self.until:
             return
         slot = self.slot

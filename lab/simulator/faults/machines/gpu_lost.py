@@ -26,7 +26,6 @@ class GpuLostFault(places.OnDevice):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return whether the process dies of it, and whether the driver writes of it."""
         dies = random.random() < 0.7
         return {
             "after": float(random.uniform(0.3, 5.0)) if dies else None,
@@ -34,7 +33,6 @@ class GpuLostFault(places.OnDevice):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Take the device away."""
         if at < self.onset:
             return
         slot = self.slot
@@ -45,7 +43,6 @@ class GpuLostFault(places.OnDevice):
             state.deaths[slot] = ProcessDeath.raised(self.onset + self.after, "RuntimeError", text)
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the driver writes."""
         if not self.logged:
             return []
         text = "GPU has fallen off the bus."

@@ -23,12 +23,10 @@ class HostOomFault(places.AtPlace):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how fast the memory fills."""
         low, high = (8, 20) if strength == "weak" else (30, 150)
         return {"ramp": float(random.uniform(low, high))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Fill the memory, then kill."""
         begun = at - (self.onset - self.ramp)
         if begun <= 0:
             return

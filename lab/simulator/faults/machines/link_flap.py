@@ -27,7 +27,6 @@ class LinkFlapFault(places.OnPort):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how often it is down, and for how long."""
         if strength == "weak":
             return {"every": float(random.uniform(45, 90)), "down": 1.5, "logged": False}
         return {
@@ -37,7 +36,6 @@ class LinkFlapFault(places.OnPort):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let the link come and go."""
         if at < self.onset:
             return
         port = effects.port(state, self.place, self.slots)
@@ -53,7 +51,6 @@ class LinkFlapFault(places.OnPort):
         state.released = self.onset + number * self.every + self.down
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the kernel writes."""
         if not self.logged:
             return []
         text = f"mlx5_core 0000:9a:00.0 {device_name(port_of(cluster, self.place))}: Link down"

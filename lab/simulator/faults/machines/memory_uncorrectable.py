@@ -29,7 +29,6 @@ class MemoryUncorrectableFault(places.OnDevice):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return whether it kills, whether it was contained, and who writes of it."""
         weak = strength == "weak"
         return {
             "kills": not weak and bool(random.random() < 0.85),
@@ -39,7 +38,6 @@ class MemoryUncorrectableFault(places.OnDevice):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Count the error; kill."""
         if at < self.onset:
             return
         slot = self.slot
@@ -51,7 +49,6 @@ class MemoryUncorrectableFault(places.OnDevice):
             state.deaths[slot] = ProcessDeath.raised(self.onset + 0.4, "RuntimeError", text)
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the driver writes."""
         if not self.logged:
             return []
         codes = {94: "Contained memory error"} if self.contained else _UNCONTAINED

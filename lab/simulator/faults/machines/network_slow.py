@@ -28,7 +28,6 @@ class NetworkSlowFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how slow it gets, and whether it comes and goes."""
         waves = random.random() < 0.3
         return {
             "factor": effects.of_step(scenario.jobs[0].collective, random, strength),
@@ -37,7 +36,6 @@ class NetworkSlowFault(places.OfJob):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Slow the network down."""
         if not self.onset <= at < self.until:
             return
         if self.every and (at - self.onset) % self.every > 0.5 * self.every:

@@ -32,7 +32,6 @@ class NicDownFault(places.OnPort):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return whether another port stands in, and who writes of it."""
         weak = strength == "weak"
         found: dict[str, Any] = {"logged": not weak}
         if scenario.cluster.nics > 1 and (weak or random.random() < 0.5):
@@ -41,7 +40,6 @@ class NicDownFault(places.OnPort):
         return {**found, "gives_up": float(random.uniform(8, 60))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Take the link down."""
         if at < self.onset:
             return
         ports, port = state.ports, effects.port(state, self.place, self.slots)
@@ -65,7 +63,6 @@ class NicDownFault(places.OnPort):
                 )
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the kernel writes."""
         if not self.logged:
             return []
         text = f"mlx5_core 0000:9a:00.0 {device_name(port_of(cluster, self.place))}: Link down"

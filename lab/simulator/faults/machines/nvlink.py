@@ -30,7 +30,6 @@ class NvLinkFault(places.OnDevice):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how many links fail, and what is left."""
         factor = effects.of_step(scenario.jobs[0].collective, random, strength)
         weak = strength == "weak"
         return {
@@ -41,7 +40,6 @@ class NvLinkFault(places.OnDevice):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Break the link."""
         if not self.onset <= at < self.until:
             return
         slot = self.slot
@@ -50,7 +48,6 @@ class NvLinkFault(places.OnDevice):
         state.devices.link_width[slot] = self.width
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the driver writes."""
         if not self.logged:
             return []
         text = "NVLink: fatal error detected on link 0"

@@ -30,7 +30,6 @@ class PcieDegradedFault(places.OnDevice):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how narrow or slow the link gets."""
         if strength == "weak":
             lanes, generations = (0.5, 0) if random.random() < 0.5 else (1.0, 1)
         else:
@@ -46,7 +45,6 @@ class PcieDegradedFault(places.OnDevice):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Narrow the link."""
         if not self.onset <= at < self.until:
             return
         slot = self.slot
@@ -59,7 +57,6 @@ class PcieDegradedFault(places.OnDevice):
         state.drag[slot] *= 1 + 0.03 * (1 / bus - 1)
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the bus reports."""
         if not self.logged:
             return []
         device = f"0000:{0x18 + 8 * self.place:02x}:00.0"

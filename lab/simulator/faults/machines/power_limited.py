@@ -33,7 +33,6 @@ class PowerLimitedFault(places.AtPlace):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how far the clocks sink, by what, and whether all devices suffer."""
         low, high = (0.9, 0.95) if strength == "weak" else (0.5, 0.85)
         brake = strength == "plain" and random.random() < 0.3
         return {
@@ -44,7 +43,6 @@ class PowerLimitedFault(places.AtPlace):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Take power away."""
         if not self.onset <= at < self.until:
             return
         for slot in effects.slots_of(self.host, self.place, self.slots, whole_host=self.whole_host):

@@ -38,14 +38,12 @@ class RackCoolingFault:
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario with two racks or more, each with a leaf switch of its own."""
         return effects.two_switches(scenario)
 
     @classmethod
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how far the clocks sink and how fast."""
         return {
             **effects.failing_cooling(random, strength),
             "lag": float(random.uniform(0, 5)),
@@ -54,7 +52,6 @@ class RackCoolingFault:
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let the cooling of the rack fail."""
         hosts = len(state.devices.cooling) // self.slots
         for number, host in enumerate(self._rack(hosts)):
             onset = self.onset + number * self.lag
@@ -71,7 +68,6 @@ class RackCoolingFault:
     def accepted(
         self, cluster: SimulatedCluster, seats: RankSeats, job: str
     ) -> Sequence[entities.Entity]:
-        """Return the other hosts of the rack."""
         return [places.host(seats, number) for number in self._rack(cluster.hosts)[1:]]
 
     def _rack(self, hosts: int) -> range:

@@ -23,7 +23,6 @@ class RowRemapFault(places.OnDevice):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return whether the remapping failed, and whether the driver writes of it."""
         failed = strength == "plain" and random.random() < 0.5
         return {"failed": bool(failed), "logged": strength == "plain"}
 
@@ -36,7 +35,6 @@ class RowRemapFault(places.OnDevice):
         state.devices.remapped[slot] += 0 if self.failed else 1
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the driver writes."""
         if not self.logged:
             return []
         code, text = (64, "Row remapping failure") if self.failed else (63, "Row remapping pending")

@@ -23,19 +23,16 @@ class SilentCorruptionFault(places.OnDevice):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario with ranks that report their own loss."""
         return requirements.changed(scenario, loss_scope="local")
 
     @classmethod
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how wrong it computes."""
         low, high = (0.05, 0.1) if strength == "weak" else (0.12, 0.6)
         return {"error": float(random.uniform(low, high)) * float(random.choice([-1, 1]))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Spoil what the device computes."""
         if not self.onset <= at < self.until:
             return
         state.corrupted[self.slot] = self.error

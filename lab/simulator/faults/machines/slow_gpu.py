@@ -23,12 +23,10 @@ class SlowGpuFault(places.OnDevice):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how slow it gets, and for how long."""
         drag = effects.slower(random, strength)
         return {"drag": drag, **effects.lasting(random, scenario.seconds)}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Slow the device down."""
         if not self.onset <= at < self.until:
             return
         state.drag[self.slot] = self.drag

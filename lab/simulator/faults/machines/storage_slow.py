@@ -32,7 +32,6 @@ class StorageSlowFault:
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how slow it gets, and for whom."""
         return {
             "factor": effects.of_step(scenario.jobs[0].data, random, strength),
             "shared": bool(random.random() < 0.4),
@@ -40,7 +39,6 @@ class StorageSlowFault:
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Slow the storage down."""
         if not self.onset <= at < self.until:
             return
         nodes, hit = state.nodes, slice(None) if self.shared else slice(self.host, self.host + 1)

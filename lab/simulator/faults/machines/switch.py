@@ -36,14 +36,12 @@ class SwitchFault(places.AtPlace):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario with half of its hosts on each of two leaf switches, or more."""
         return effects.two_switches(scenario)
 
     @classmethod
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how the switch fails."""
         return {
             "down": strength == "plain" and bool(random.random() < 0.4),
             "factor": effects.of_step(scenario.jobs[0].collective, random, strength),
@@ -54,7 +52,6 @@ class SwitchFault(places.AtPlace):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let all ports of the switch suffer."""
         if at < self.onset:
             return
         ports, mine = state.ports, effects.port(state, self.place, self.slots)

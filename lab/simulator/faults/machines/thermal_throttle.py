@@ -31,7 +31,6 @@ class ThermalThrottleFault(places.AtPlace):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how far the clocks sink, how fast, and whether all devices suffer."""
         return {
             **effects.failing_cooling(random, strength),
             "whole_host": bool(random.random() < 0.3),
@@ -39,7 +38,6 @@ class ThermalThrottleFault(places.AtPlace):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let the cooling fail."""
         if not self.onset <= at < self.until:
             return
         force = effects.force(at, self.onset, self.ramp)

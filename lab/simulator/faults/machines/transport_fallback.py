@@ -27,7 +27,6 @@ class TransportFallbackFault(places.OnHost):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario; half of the time the job is requeued before it happens."""
         if random.random() < 0.5 or scenario.jobs[0].restarts:
             return scenario
         moment = float(random.uniform(0.3, 0.45) * scenario.seconds)
@@ -38,7 +37,6 @@ class TransportFallbackFault(places.OnHost):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how slow the sockets are; it begins with an attempt."""
         job = scenario.jobs[0]
         return {
             "factor": effects.of_step(job.collective, random, strength),
@@ -51,7 +49,6 @@ class TransportFallbackFault(places.OnHost):
         return float("inf")
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Send by sockets."""
         if not self.onset <= at < self.until:
             return
         state.ports.transport[self.host] = self.factor

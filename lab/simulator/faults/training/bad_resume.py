@@ -30,7 +30,6 @@ class BadResumeFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return what was lost."""
         found: dict[str, Any] = {"onset": preparing.first(scenario).restarts[-1]}
         if strength == "plain" and preparing.flip(random):
             return found | {"lost": float(random.uniform(0.85, 0.98))}
@@ -38,7 +37,6 @@ class BadResumeFault(places.OfJob):
         return found | {"wrong_data": wrong}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Resume badly."""
         if at >= self.onset:
             state.training.numerics.lost = self.lost
             state.training.numerics.wrong_data = self.wrong_data

@@ -22,7 +22,6 @@ class CheckpointStallFault(places.OfJob):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario with several checkpoints in it."""
         job = preparing.first(scenario)
         every = max(int(scenario.seconds / random.uniform(8, 14) / job.step_seconds), 2)
         by = "all" if job.checkpoint_by == "async" else job.checkpoint_by
@@ -35,11 +34,9 @@ class CheckpointStallFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how much longer."""
         factor = preparing.drawn(random, strength, plain=(4.0, 10.0), weak=(1.6, 2.2))
         return {"factor": factor}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Slow saving down."""
         if at >= self.onset:
             state.training.checkpoint = self.factor

@@ -34,7 +34,6 @@ class CollectiveMismatchFault(places.OnRank):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario with the library's counts, and peers."""
         if preparing.first(scenario).buckets < 2:
             scenario = requirements.changed(scenario, buckets=4)
         reporting = dataclasses.replace(scenario.reporting, launch_counts=True)
@@ -44,12 +43,10 @@ class CollectiveMismatchFault(places.OnRank):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how it shows."""
         detail = strength == "plain" and preparing.flip(random, 0.4)
         return {"how": "detail" if detail else "kind"}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Launch something else."""
         slot = self.slot
         if at < self.onset:
             return

@@ -29,7 +29,6 @@ class CopyOnReadFault(places.AtPlace):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario with workers that inherit gigabytes."""
         inherited = float(random.uniform(2.0, 3.2)) * GIB
         workers = max(preparing.first(scenario).workers, 4)
         return requirements.changed(scenario, workers=workers, inherited=inherited)
@@ -38,12 +37,10 @@ class CopyOnReadFault(places.AtPlace):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how long until all is copied."""
         seconds = preparing.drawn(random, strength, plain=(60.0, 200.0), weak=(250.0, 500.0))
         return {"seconds": seconds}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Copy pages."""
         if at >= self.onset:
             slot = self.slot
             state.training.copied[slot] = min(1.0, (at - self.onset) / self.seconds)

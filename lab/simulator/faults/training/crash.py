@@ -22,13 +22,11 @@ class CrashFault(places.OnRank):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how; killed, and nobody says why, is the hardest to see."""
         if strength == "weak":
             return {"how": "killed"}
         return {"how": "exception" if preparing.flip(random) else "segfault"}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """End the process."""
         if at < self.onset:
             return
         deaths = {

@@ -30,12 +30,10 @@ class DataloaderLeakFault(places.AtPlace):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how fast."""
         rate = preparing.drawn(random, strength, plain=(0.01, 0.03), weak=(0.002, 0.004))
         return {"rate": rate, "workers": preparing.first(scenario).workers or 2}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Keep more and more in each worker."""
         if at >= self.onset:
             slot = self.slot
             held = self.rate / 60 * HOST_MEMORY * (at - self.onset)

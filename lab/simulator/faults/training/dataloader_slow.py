@@ -27,13 +27,11 @@ class DataloaderSlowFault(places.AtPlace):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how late, and where."""
         share = preparing.drawn(random, strength, plain=(0.25, 1.2), weak=(0.06, 0.1))
         scope = str(random.choice(["rank", "host", "job"]))
         return {"seconds": share * preparing.first(scenario).step_seconds, "scope": scope}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Hold batches up."""
         if not self.onset <= at < self.until:
             return
         extra = state.training.data_extra
@@ -45,7 +43,6 @@ class DataloaderSlowFault(places.AtPlace):
             extra[self.slot] = self.seconds
 
     def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
-        """Return the rank, host or job."""
         if self.scope == "job":
             return places.whole_job(job, seats)
         if self.scope == "host":

@@ -21,17 +21,14 @@ class DeadlockFault(places.OfJob):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario with a second group of all ranks."""
         return requirements.changed(scenario, second_group=True)
 
     @classmethod
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return nothing: there is nothing to choose."""
         return {}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Tangle the groups."""
         if at >= self.onset:
             state.training.deadlock = True

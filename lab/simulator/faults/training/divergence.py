@@ -22,11 +22,9 @@ class DivergenceFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how fast."""
         rate = preparing.drawn(random, strength, plain=(0.01, 0.04), weak=(0.003, 0.006))
         return {"rate": rate}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Drive the model off."""
         if at >= self.onset:
             state.training.numerics.divergence = self.rate

@@ -31,13 +31,11 @@ class ExpertFault:
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return which expert gets how much."""
         factor = preparing.drawn(random, strength, plain=(1.6, 2.2), weak=(1.2, 1.3))
         member = int(random.integers(preparing.first(scenario).ep))
         return {"factor": factor, "member": member, "ramp": float(random.uniform(5, 60))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Send it the tokens."""
         if at >= self.onset:
             force = min(1.0, (at - self.onset) / self.ramp) if self.ramp else 1.0
             factor = 1 + (self.factor - 1) * force

@@ -26,12 +26,10 @@ class FragmentationFault(places.OnRank):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how fast."""
         rate = preparing.drawn(random, strength, plain=(0.04, 0.12), weak=(0.015, 0.03))
         return {"rate": rate}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Cut memory into useless pieces."""
         if at >= self.onset:
             slot = self.slot
             state.training.unusable[slot] = self.rate / 60 * (at - self.onset)

@@ -23,7 +23,6 @@ class GcPauseFault(places.OfJob):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario, in which pauses are measured or not."""
         reported = preparing.flip(random, 0.6)
         return requirements.has_ranks(4)(
             requirements.changed(scenario, gc_reported=reported), random
@@ -33,12 +32,10 @@ class GcPauseFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how long, and how often."""
         share = preparing.drawn(random, strength, plain=(0.2, 0.5), weak=(0.08, 0.12))
         chance = min(float(random.uniform(1.0, 2.0)) / requirements.ranks(scenario), 0.9)
         return {"seconds": share * preparing.first(scenario).step_seconds, "chance": chance}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let ranks pause."""
         if at >= self.onset:
             state.training.pauses = (self.chance, self.seconds)

@@ -26,12 +26,10 @@ class GpuOomFault(places.OnRank):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how fast it grows: at once, or over minutes."""
         ramp = preparing.drawn(random, strength, plain=(0.0, 20.0), weak=(60.0, 180.0))
         return {"ramp": ramp}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Make its activations grow."""
         if at >= self.onset:
             force = min(1.0, (at - self.onset) / self.ramp) if self.ramp else 1.0
             slot = self.slot

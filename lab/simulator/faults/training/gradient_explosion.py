@@ -22,11 +22,9 @@ class GradientExplosionFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how fast."""
         rate = preparing.drawn(random, strength, plain=(0.08, 0.4), weak=(0.03, 0.06))
         return {"rate": rate}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let the gradients grow."""
         if at >= self.onset:
             state.training.numerics.explosion = self.rate

@@ -22,11 +22,9 @@ class GradientVanishingFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how fast."""
         rate = preparing.drawn(random, strength, plain=(0.15, 1.5), weak=(0.06, 0.1))
         return {"rate": rate}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let the gradients vanish."""
         if at >= self.onset:
             state.training.numerics.vanishing = self.rate

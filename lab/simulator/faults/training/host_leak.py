@@ -25,12 +25,10 @@ class HostLeakFault(places.AtPlace):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how fast."""
         rate = preparing.drawn(random, strength, plain=(0.012, 0.04), weak=(0.003, 0.006))
         return {"rate": rate}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Keep more and more."""
         if at >= self.onset:
             slot = self.slot
             held = self.rate / 60 * HOST_MEMORY * (at - self.onset)

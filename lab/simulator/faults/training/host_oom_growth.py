@@ -28,12 +28,10 @@ class HostOomGrowthFault(places.OnHost):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how fast, and whether the kernel's message is read."""
         seconds = preparing.drawn(random, strength, plain=(20.0, 60.0), weak=(60.0, 120.0))
         return {"seconds": seconds, "reports": strength == "plain"}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Fill the memory."""
         if at < self.onset:
             return
         held = 0.66 * HOST_MEMORY * (at - self.onset) / self.seconds

@@ -22,10 +22,8 @@ class IdleGpuFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return nothing: there is nothing to choose."""
         return {}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Do nothing."""
         if self.onset <= at < self.until:
             state.training.idle = True

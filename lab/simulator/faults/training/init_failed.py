@@ -23,7 +23,6 @@ class InitFailedFault(places.OfJob):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario with a job that starts after a while."""
         start = float(random.uniform(0.1, 0.3)) * scenario.seconds
         again = preparing.flip(random)
         return requirements.changed(
@@ -34,14 +33,12 @@ class InitFailedFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how, and after what time it gives up; it begins when the job starts."""
         fails = strength == "plain" and preparing.flip(random)
         timeout = float(random.uniform(60, 120)) if strength == "plain" else 1800.0
         start = preparing.first(scenario).starts_after
         return {"how": "fails" if fails else "waits", "timeout": timeout, "onset": start}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Keep it from starting."""
         if at >= self.onset:
             state.training.init = self.how
             state.training.init_timeout = self.timeout

@@ -23,18 +23,15 @@ class JobSlowdownFault(places.OfJob):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario without restarts."""
         return requirements.changed(scenario, restarts=())
 
     @classmethod
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how much slower."""
         factor = preparing.drawn(random, strength, plain=(1.12, 1.5), weak=(1.05, 1.1))
         return {"factor": factor}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Slow everybody down."""
         if self.onset <= at < self.until:
             state.drag *= self.factor

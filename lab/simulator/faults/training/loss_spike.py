@@ -23,13 +23,11 @@ class LossSpikeFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how high, and whether it comes back."""
         height = preparing.drawn(random, strength, plain=(0.4, 1.5), weak=(0.12, 0.25))
         steps = float("inf") if preparing.flip(random, 0.4) else float(random.uniform(6, 40))
         return {"height": height, "steps": steps}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Throw the model off."""
         if at >= self.onset:
             state.training.numerics.spike = self.height
             state.training.numerics.spike_steps = self.steps

@@ -23,18 +23,15 @@ class LowUtilizationFault(places.OfJob):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario with waits in which no CPU spins."""
         return requirements.changed(scenario, spins=False)
 
     @classmethod
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how much longer."""
         launch = preparing.drawn(random, strength, plain=(3.0, 6.0), weak=(1.8, 2.4))
         return {"launch": launch, "onset": 0.0}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Make launching slow."""
         if at >= self.onset:
             state.training.launch = self.launch

@@ -22,12 +22,10 @@ class NanDataFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return which ranks read the shard."""
         each = int(random.choice([1, 2, 3]))
         return {"each": min(each, max(requirements.ranks(scenario) // 2, 1))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Spoil the values of those ranks."""
         if at >= self.onset:
             state.poison[:: self.each] = POISONS_LOSS
             state.poison_once = self.once

@@ -20,7 +20,6 @@ class NanPrecisionFault(places.OfJob):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario with dynamic loss scaling."""
         scale = float(random.choice([2.0**12, 2.0**16, 2.0**20]))
         return requirements.changed(
             scenario, loss_scale=scale, loss_scale_fits=scale, guards_numerics=True
@@ -30,10 +29,8 @@ class NanPrecisionFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return nothing: there is nothing to choose."""
         return {}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Overflow."""
         if at >= self.onset:
             state.training.numerics.overflows = True

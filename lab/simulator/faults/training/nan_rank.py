@@ -25,11 +25,9 @@ class NanRankFault(places.OnRank):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return what goes bad; a loss that stays finite is easily overlooked."""
         return {"what": "gradient" if strength == "weak" else "loss"}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Spoil the rank's values."""
         if at < self.onset:
             return
         slot = self.slot

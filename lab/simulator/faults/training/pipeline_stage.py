@@ -27,7 +27,6 @@ class PipelineStageFault:
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return which stage, how much more, and whether from the first step."""
         factor = preparing.drawn(random, strength, plain=(1.2, 1.6), weak=(1.07, 1.12))
         stages = preparing.first(scenario).pp
         # Head and loss make the last stage the usual one.
@@ -35,7 +34,6 @@ class PipelineStageFault:
         return {"factor": factor, "stage": stage, **preparing.steady(random, 0.7)}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Load the stage."""
         if at >= self.onset:
             state.training.stages[self.stage] = self.factor
 

@@ -22,7 +22,6 @@ class PlateauFault(places.OfJob):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario with a loss that falls all the time."""
         job = preparing.first(scenario)
         steps = scenario.seconds / job.step_seconds
         return requirements.changed(scenario, loss_steps=max(0.4 * steps, 5.0), loss_power=1.2)
@@ -31,12 +30,10 @@ class PlateauFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return whether the learning rate shows it."""
         frozen = strength == "weak" or preparing.flip(random)
         return {"how": "frozen" if frozen else "schedule"}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Stop training."""
         if at >= self.onset:
             if self.how == "schedule":
                 state.training.numerics.rate = 1e-3

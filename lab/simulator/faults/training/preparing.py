@@ -31,7 +31,6 @@ def drawn(
     plain: tuple[float, float],
     weak: tuple[float, float],
 ) -> float:
-    """Return a number from the range of the strength."""
     low, high = weak if strength == "weak" else plain
     return float(random.uniform(low, high))
 

@@ -33,12 +33,10 @@ class Rank0ContextsFault:
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how much, and of how many processes."""
         held = preparing.drawn(random, strength, plain=(0.45, 1.5), weak=(0.3, 0.5)) * GIB
         return {"held": held, "ranks": 1 if strength == "weak" else 0}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let the other processes open the first device."""
         if at < self.onset:
             return
         begin = self.host * self.slots

@@ -28,7 +28,6 @@ class Rank0GatherFault:
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how much work, from the first step or later."""
         share = preparing.drawn(random, strength, plain=(0.15, 0.6), weak=(0.06, 0.1))
         seconds = share * preparing.first(scenario).step_seconds
         return {
@@ -38,7 +37,6 @@ class Rank0GatherFault:
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Give rank 0 extra work."""
         if at >= self.onset:
             state.training.first_other = self.seconds
             state.training.first_held = self.held

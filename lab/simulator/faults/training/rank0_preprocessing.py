@@ -26,13 +26,11 @@ class Rank0PreprocessingFault:
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how much work, from the first step or later."""
         share = preparing.drawn(random, strength, plain=(0.15, 0.6), weak=(0.06, 0.1))
         seconds = share * preparing.first(scenario).step_seconds
         return {"seconds": seconds, **preparing.steady(random)}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let rank 0 prepare for all."""
         if at >= self.onset:
             state.training.first_data = self.seconds
             state.training.broadcasts = True

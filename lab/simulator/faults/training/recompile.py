@@ -28,14 +28,12 @@ class RecompileFault(places.OfJob):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how often, and how long."""
         steps = preparing.drawn(random, strength, plain=(1.0, 3.0), weak=(0.5, 0.8))
         chance = preparing.drawn(random, strength, plain=(0.12, 0.3), weak=(0.06, 0.12))
         seconds = steps * preparing.first(scenario).step_seconds
         return {"seconds": seconds, "chance": chance, "logged": preparing.flip(random, 0.6)}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Compile again."""
         if at >= self.onset:
             state.training.recompiles = (self.chance, self.seconds)
 

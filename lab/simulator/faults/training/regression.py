@@ -30,7 +30,6 @@ class RegressionFault:
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario, mostly with a restart that brings the new version."""
         if preparing.flip(random, 0.3):
             return requirements.changed(scenario, restarts=())
         return preparing.with_restart(scenario, random, restarts_after_crash=False)
@@ -39,7 +38,6 @@ class RegressionFault:
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how much slower, with a restart or a change while it runs."""
         factor = preparing.drawn(random, strength, plain=(1.12, 1.4), weak=(1.05, 1.1))
         found: dict[str, Any] = {
             "factor": factor,
@@ -56,7 +54,6 @@ class RegressionFault:
         return found
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Slow everybody down."""
         if at >= self.onset:
             state.training.work *= self.factor
 

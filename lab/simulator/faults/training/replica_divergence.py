@@ -22,7 +22,6 @@ class ReplicaDivergenceFault(places.OnRank):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario with one rank a replica and losses of their own."""
         scope = "both" if preparing.flip(random) else "local"
         scenario = requirements.changed(scenario, tp=1, pp=1, ep=1, stage_load=(), loss_scope=scope)
         scenario = requirements.changed(
@@ -34,12 +33,10 @@ class ReplicaDivergenceFault(places.OnRank):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how fast it drifts off."""
         rate = preparing.drawn(random, strength, plain=(0.004, 0.02), weak=(0.001, 0.002))
         return {"rate": rate}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let it drift off."""
         if at >= self.onset:
             drift = np.zeros(len(state.drag))
             drift[self.slot] = self.rate

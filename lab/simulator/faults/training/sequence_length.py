@@ -23,18 +23,15 @@ class SequenceLengthFault(places.OfJob):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario with even tokens otherwise."""
         return requirements.changed(scenario, variable_length=0.0, attention=0.3)
 
     @classmethod
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how uneven, from the first step or later."""
         spread = preparing.drawn(random, strength, plain=(0.3, 0.5), weak=(0.15, 0.22))
         return {"spread": spread, **preparing.steady(random)}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Spread the tokens."""
         if at >= self.onset:
             state.training.lengths = self.spread

@@ -24,12 +24,10 @@ class ShmExhaustedFault(places.OnHost):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return how fast."""
         seconds = preparing.drawn(random, strength, plain=(20.0, 60.0), weak=(60.0, 150.0))
         return {"seconds": seconds}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Fill it."""
         if at >= self.onset:
             share = min((at - self.onset) / self.seconds, 1.0)  # a tmpfs holds no more
             state.training.shm_held[self.host] = SHM_LIMIT * share

@@ -29,7 +29,6 @@ class StuckProcessFault(places.OnRank):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return where it stops; a weak one goes on after a while."""
         seconds = float("inf")
         if strength == "weak":
             seconds = max(30.0, 12 * preparing.first(scenario).step_seconds)
@@ -40,7 +39,6 @@ class StuckProcessFault(places.OnRank):
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Stop the rank."""
         until = min(self.until, self.onset + self.seconds)
         if not self.onset <= at < until:
             return

@@ -22,7 +22,6 @@ class UnevenBatchesFault(places.OnRank):
     def prepared(
         cls, scenario: SimulationScenario, random: np.random.Generator
     ) -> SimulationScenario:
-        """Return the scenario; a hang needs peers."""
         announces = preparing.first(scenario).announces or preparing.flip(random)
         return requirements.has_ranks(2)(
             requirements.changed(scenario, announces=announces), random
@@ -32,12 +31,10 @@ class UnevenBatchesFault(places.OnRank):
     def drawn(
         cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
     ) -> dict[str, Any]:
-        """Return what it does instead."""
         how = "exits" if preparing.flip(random) else "evaluates"
         return {"how": "waits" if strength == "weak" else how}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let it leave."""
         if at >= self.onset:
             slot = self.slot
             state.training.leaves[slot] = True
