@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
 from ...placement import device_index
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +26,15 @@ class DriverHangFault(places.OnHost):
     logged: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        if strength == "plain":
-            return {"stops": True, "logged": bool(random.random() < 0.7)}
-        needed = scenario.jobs[0].cpu_bound
-        return {"stops": False, "share": needed / float(random.uniform(1.05, 1.1)), "logged": False}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        if not draw.weak:
+            return {"stops": True, "logged": draw.flip(0.7)}
+        needed = draw.job.cpu_bound
+        return {
+            "stops": False,
+            "share": needed / float(draw.random.uniform(1.05, 1.1)),
+            "logged": False,
+        }
 
     def act(self, state: ClusterConditions, at: float) -> None:
         if not self.onset <= at < self.until:

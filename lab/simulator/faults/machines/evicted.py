@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions, ProcessDeath
 from ...placement import device_index
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +22,14 @@ class EvictedFault(places.OnHost):
     killed: bool = False
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
         return {
-            "grace": float(random.uniform(0.5, 8.0)),
+            "grace": float(draw.random.uniform(0.5, 8.0)),
             "reason": str(
-                random.choice(["Evicted", "Preempted", "NodeNotReady", "TaintManagerEviction"])
+                draw.random.choice(["Evicted", "Preempted", "NodeNotReady", "TaintManagerEviction"])
             ),
-            "logged": strength == "plain",
-            "killed": bool(random.random() < 0.3),
+            "logged": not draw.weak,
+            "killed": draw.flip(0.3),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +18,8 @@ class FirmwareHangFault(places.OnDevice):
     logged: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        return {"logged": strength == "plain"}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"logged": not draw.weak}
 
     def act(self, state: ClusterConditions, at: float) -> None:
         if at < self.onset:

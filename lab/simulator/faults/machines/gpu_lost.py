@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions, ProcessDeath
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +22,11 @@ class GpuLostFault(places.OnDevice):
     logged: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        dies = random.random() < 0.7
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        dies = draw.flip(0.7)
         return {
-            "after": float(random.uniform(0.3, 5.0)) if dies else None,
-            "logged": strength == "plain",
+            "after": float(draw.random.uniform(0.3, 5.0)) if dies else None,
+            "logged": not draw.weak,
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +17,8 @@ class HostLostFault(places.OnHost):
     logged: bool = False
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        return {"logged": strength == "plain" and bool(random.random() < 0.3)}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"logged": not draw.weak and draw.flip(0.3)}
 
     def act(self, state: ClusterConditions, at: float) -> None:
         if at >= self.onset:

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
-from . import effects
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +25,19 @@ class PcieDegradedFault(places.OnDevice):
     logged: bool = False
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        if strength == "weak":
-            lanes, generations = (0.5, 0) if random.random() < 0.5 else (1.0, 1)
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        if draw.weak:
+            lanes, generations = (0.5, 0) if draw.flip(0.5) else (1.0, 1)
         else:
             lanes, generations = [(0.25, 0), (0.0625, 0), (0.5, 1), (1.0, 2)][
-                int(random.integers(4))
+                int(draw.random.integers(4))
             ]
         return {
             "lanes": lanes,
             "generations": generations,
-            "replays": float(random.uniform(0, 0.1 if strength == "weak" else 5.0)),
-            "logged": bool(random.random() < 0.4) and strength == "plain",
-            **effects.lasting(random, scenario.seconds),
+            "replays": float(draw.random.uniform(0, 0.1 if draw.weak else 5.0)),
+            "logged": draw.flip(0.4) and not draw.weak,
+            **draw.lasting(),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:

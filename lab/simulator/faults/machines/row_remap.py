@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +19,9 @@ class RowRemapFault(places.OnDevice):
     logged: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        failed = strength == "plain" and random.random() < 0.5
-        return {"failed": bool(failed), "logged": strength == "plain"}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        failed = not draw.weak and draw.flip(0.5)
+        return {"failed": bool(failed), "logged": not draw.weak}
 
     def act(self, state: ClusterConditions, at: float) -> None:
         if at < self.onset:

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
+from ...shape import SimulationScenario
 from .. import places, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +17,11 @@ class DeadlockFault(places.OfJob):
     needs: ClassVar = (requirements.with_replicas,)
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        return requirements.changed(scenario, second_group=True)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        return draw.changed(second_group=True)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
         return {}
 
     def act(self, state: ClusterConditions, at: float) -> None:

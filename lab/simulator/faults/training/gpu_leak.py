@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions
 from ...placement import RankSeats
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +21,9 @@ class GpuLeakFault(places.AtPlace):
     whole_job: bool = False
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        rate = preparing.drawn(random, strength, plain=(0.02, 0.06), weak=(0.007, 0.012))
-        return {"rate": rate, "whole_job": preparing.flip(random)}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        rate = draw.between(plain=(0.02, 0.06), weak=(0.007, 0.012))
+        return {"rate": rate, "whole_job": draw.flip()}
 
     def act(self, state: ClusterConditions, at: float) -> None:
         if at < self.onset:

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
+from ...shape import SimulationScenario
 from .. import places, requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +18,13 @@ class SequenceLengthFault(places.OfJob):
     spread: float = 0.5
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        return requirements.changed(scenario, variable_length=0.0, attention=0.3)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        return draw.changed(variable_length=0.0, attention=0.3)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        spread = preparing.drawn(random, strength, plain=(0.3, 0.5), weak=(0.15, 0.22))
-        return {"spread": spread, **preparing.steady(random)}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        spread = draw.between(plain=(0.3, 0.5), weak=(0.15, 0.22))
+        return {"spread": spread, **draw.steady()}
 
     def act(self, state: ClusterConditions, at: float) -> None:
         if at >= self.onset:
