@@ -22,14 +22,9 @@ def changing(before, since, begin):
     return np.where(every() > START + begin, np.array(since)[:, None], np.array(before)[:, None])
 
 
-@pytest.fixture
-def growing():
-    """Return a function that draws counters: seconds a second, before and since a second."""
-
-    def draw(before, since, begin=60):
-        return readings(every(), np.cumsum(changing(before, since, begin) * 5.0, axis=1))
-
-    return draw
+def growing(before, since, begin=60):
+    """Draw counters: seconds a second, before and since a second."""
+    return readings(every(), np.cumsum(changing(before, since, begin) * 5.0, axis=1))
 
 
 @pytest.fixture
@@ -55,7 +50,7 @@ def evaluated(steady):
     return evaluate
 
 
-def test_ranks_that_wait_for_a_cpu_accuse_their_host_from_the_second_it_began(evaluated, growing):
+def test_ranks_that_wait_for_a_cpu_accuse_their_host_from_the_second_it_began(evaluated):
     waits = growing([0.01] * 4, [0.6, 0.6, 0.01, 0.01])
 
     (finding,) = evaluated({WAIT: waits})
@@ -70,18 +65,18 @@ def test_ranks_that_wait_for_a_cpu_accuse_their_host_from_the_second_it_began(ev
     assert "60%" in finding.text
 
 
-def test_a_quota_that_stops_containers_accuses_their_host(evaluated, growing):
+def test_a_quota_that_stops_containers_accuses_their_host(evaluated):
     (finding,) = evaluated({QUOTA: growing([0.0] * 4, [0.0, 0.0, 0.5, 0.5])})
     assert ("host.cpu_throttled", "host-1") == (finding.kind, finding.entity.id)
     assert (START + 60, START + 65) == finding.onset
 
 
-def test_a_quota_told_for_the_host_alone_counts_as_well(evaluated, growing):
+def test_a_quota_told_for_the_host_alone_counts_as_well(evaluated):
     (finding,) = evaluated(by_host={QUOTA: growing([0.0, 0.0], [0.5, 0.0])})
     assert ("host.cpu_throttled", "host-0") == (finding.kind, finding.entity.id)
 
 
-def test_a_hypervisor_that_takes_cpus_accuses_the_host(evaluated, growing):
+def test_a_hypervisor_that_takes_cpus_accuses_the_host(evaluated):
     (finding,) = evaluated(by_host={STEAL: growing([0.0, 0.01], [2.0, 0.01])})
     assert ("host.cpu_steal", "host-0") == (finding.kind, finding.entity.id)
     assert finding.magnitude == pytest.approx(2.0)
@@ -122,32 +117,32 @@ def test_pressure_must_exceed_both_the_peers_and_the_past(evaluated, level, befo
     assert [] == evaluated(by_host={PRESSURE: level(before, since)})
 
 
-def test_a_host_is_told_once_by_the_better_sign(evaluated, growing, level):
+def test_a_host_is_told_once_by_the_better_sign(evaluated, level):
     waits = growing([0.01] * 4, [0.6, 0.6, 0.01, 0.01])
     found = evaluated({WAIT: waits}, {PRESSURE: level([0.01, 0.01], [0.8, 0.01])})
     assert [WAIT] == [finding.signal for finding in found]
 
 
-def test_wait_on_every_host_counts_against_the_past(evaluated, growing):
+def test_wait_on_every_host_counts_against_the_past(evaluated):
     findings = evaluated({WAIT: growing([0.01] * 4, [0.5] * 4, begin=95)})
     assert ["host-0", "host-1"] == [f.entity.id for f in findings]
 
 
-def test_wait_from_the_first_second_counts_against_the_peers(evaluated, growing):
+def test_wait_from_the_first_second_counts_against_the_peers(evaluated):
     (finding,) = evaluated({WAIT: growing([0.5, 0.5, 0.01, 0.01], [0.5, 0.5, 0.01, 0.01])})
     assert "host-0" == finding.entity.id
     assert (START, START + 5) == finding.onset
 
 
-def test_wait_that_is_as_ever_everywhere_is_normal_life(evaluated, growing):
+def test_wait_that_is_as_ever_everywhere_is_normal_life(evaluated):
     assert [] == evaluated({WAIT: growing([0.2] * 4, [0.2] * 4)})
 
 
-def test_little_wait_is_normal_life_however_often_it_grew(evaluated, growing):
+def test_little_wait_is_normal_life_however_often_it_grew(evaluated):
     assert [] == evaluated({WAIT: growing([0.001] * 4, [0.07] * 2 + [0.001] * 2)})
 
 
-def test_one_waiting_rank_of_three_is_no_sign_for_its_host(steady, growing):
+def test_one_waiting_rank_of_three_is_no_sign_for_its_host(steady):
     waits = growing([0.01] * 6, [0.6] + [0.01] * 5)
     window = sketch(steady(ranks=6), rank_readings={WAIT: waits}, now=START + 120)
     assert [] == CpuTimeDetector().evaluate(window)
@@ -176,13 +171,13 @@ def test_counters_read_every_half_minute_are_given_a_longer_stretch(steady):
     assert (START + 150, START + 180) == finding.onset
 
 
-def test_a_counter_that_began_again_counts_its_growth_since(evaluated, growing):
+def test_a_counter_that_began_again_counts_its_growth_since(evaluated):
     waits = growing([0.01] * 4, [0.01] * 4)
     waits.value[:, 22:] = 0.001
     assert [] == evaluated({WAIT: waits})
 
 
-def test_contention_that_is_over_is_no_finding(evaluated, growing):
+def test_contention_that_is_over_is_no_finding(evaluated):
     waits = growing([0.6] * 2 + [0.01] * 2, [0.01] * 4)
     assert [] == evaluated({WAIT: waits})
 
@@ -206,12 +201,12 @@ def test_one_reading_of_a_counter_says_nothing(evaluated):
     assert [] == evaluated({WAIT: readings(every(until=0), np.full((4, 1), 1e6))})
 
 
-def test_a_rank_whose_host_nobody_knows_accuses_nobody(evaluated, growing):
+def test_a_rank_whose_host_nobody_knows_accuses_nobody(evaluated):
     waits = growing([0.01] * 4, [0.6, 0.6, 0.01, 0.01])
     assert [] == evaluated({WAIT: waits}, host_of=np.full(4, -1))
 
 
-def test_the_order_of_readings_in_a_ring_does_not_matter(evaluated, growing):
+def test_the_order_of_readings_in_a_ring_does_not_matter(evaluated):
     waits = growing([0.01] * 4, [0.6, 0.6, 0.01, 0.01])
     turned = PeriodicReadings(np.roll(waits.at, 9, axis=1), np.roll(waits.value, 9, axis=1))
     assert evaluated({WAIT: waits}) == evaluated({WAIT: turned})

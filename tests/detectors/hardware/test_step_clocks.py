@@ -36,19 +36,14 @@ def found(steady):
     return evaluate
 
 
-@pytest.fixture
-def jump():
-    """Return a function that returns [steps], a clock that jumps at a step."""
-
-    def drawn(seconds, at=40, steps=80):
-        return np.where(np.arange(steps) >= at, seconds, 0.0)
-
-    return drawn
+def jump(seconds, at=40, steps=80):
+    """Return [steps], a clock that jumps at a step."""
+    return np.where(np.arange(steps) >= at, seconds, 0.0)
 
 
 @pytest.mark.parametrize("seconds", [0.7, -2.0])
 @pytest.mark.parametrize("hosts", [2, 4])
-def test_a_clock_that_is_moved_is_seen_by_the_ends_of_the_hosts_steps(found, jump, hosts, seconds):
+def test_a_clock_that_is_moved_is_seen_by_the_ends_of_the_hosts_steps(found, hosts, seconds):
     ranks = range(RANKS // hosts)
     assert [("host-0", seconds)] == found(dict.fromkeys(ranks, jump(seconds)), hosts=hosts)
 
@@ -60,7 +55,7 @@ def test_a_clock_that_is_moved_is_seen_by_the_ends_of_the_hosts_steps(found, jum
         pytest.param(0.7, [("host-0", 0.7)], id="but not by a tenth of a step"),
     ],
 )
-def test_the_ends_of_long_steps_are_no_exact_clock(found, jump, seconds, named):
+def test_the_ends_of_long_steps_are_no_exact_clock(found, seconds, named):
     assert named == found(dict.fromkeys(range(4), jump(seconds)), usual=8.0)
 
 
@@ -69,36 +64,36 @@ def test_a_clock_that_drifts_away_is_seen_too(found):
     assert [("host-1", 3.0)] == found(dict.fromkeys(range(4, 8), drift))
 
 
-def test_a_checkpoint_between_steps_moves_no_clock(found, jump):
+def test_a_checkpoint_between_steps_moves_no_clock(found):
     assert [] == found({}, gaps={40: 20.0})
     assert [("host-1", 0.7)] == found(dict.fromkeys(range(4, 8), jump(0.7)), gaps={60: 20.0})
 
 
-def test_a_rank_that_ends_its_steps_later_than_its_host_is_no_clock(found, jump):
+def test_a_rank_that_ends_its_steps_later_than_its_host_is_no_clock(found):
     assert [] == found({0: jump(2.0)})
 
 
-def test_a_host_that_takes_longer_has_a_clock_that_is_right(found, jump):
+def test_a_host_that_takes_longer_has_a_clock_that_is_right(found):
     took = np.zeros((RANKS, 80))
     took[:4, 40] = 2.0
     assert [] == found(dict.fromkeys(range(4), jump(2.0)), longer=took)
 
 
-def test_a_clock_that_was_always_off_and_milliseconds_are_left_alone(found, jump):
+def test_a_clock_that_was_always_off_and_milliseconds_are_left_alone(found):
     assert [] == found(dict.fromkeys(range(4), jump(2.0, at=0)))
     assert [] == found(dict.fromkeys(range(4), jump(0.05)))
 
 
-def test_steps_dated_by_their_report_tell_no_time(found, jump):
+def test_steps_dated_by_their_report_tell_no_time(found):
     drawn = np.random.default_rng(7).uniform(0, 20, (RANKS, 80))
     assert [] == found({row: drawn[row] + jump(2.0) * (row < 4) for row in range(RANKS)})
 
 
-def test_steps_reported_now_and_then_show_nothing(found, jump):
+def test_steps_reported_now_and_then_show_nothing(found):
     assert [] == found(dict.fromkeys(range(4), jump(2.0)), reported=slice(None, None, 9))
 
 
-def test_a_step_that_few_hosts_have_reported_dates_no_move(steady, jump):
+def test_a_step_that_few_hosts_have_reported_dates_no_move(steady):
     window = sketch(steady(ranks=RANKS, steps=80), hosts=4)
     at = window.steps.at.copy()
     at[:2] += jump(2.0)
