@@ -173,7 +173,6 @@ def restarting(
 
 
 def _collector(push: "PushSettings") -> "RequestClient":
-    """Return the collector that the agent pushes to, to be asked."""
     from .requests.asking import RequestClient  # noqa: PLC0415
 
     return RequestClient(

@@ -30,7 +30,6 @@ class ControlGroups:
         self._mounts = _mounts(procfs.read(f"{proc}/self/mountinfo") or "", controller)
 
     def mounted(self) -> tuple[bool, str]:
-        """Return whether the controller is mounted, and if not, so."""
         if self._mounts:
             return True, ""
         return (

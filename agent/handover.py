@@ -53,7 +53,6 @@ class MainThreadHandover:
         return _taken(self._read)
 
     def close(self) -> None:
-        """Close the pipe."""
         os.close(self.descriptor)
         os.close(self._other_end)
 

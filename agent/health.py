@@ -49,7 +49,6 @@ class AgentHealth:
         }
 
     def count(self, what: str, *labels: str, by: int = 1) -> None:
-        """Add to a counter."""
         values = self._of(f"{what}_total", labels)
         with self._lock:
             values[labels] = values.get(labels, 0.0) + by

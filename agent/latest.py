@@ -38,9 +38,8 @@ class _ReaderValues:
 class LatestValues:
     """Written by the agent's main thread, read by those who serve the page."""
 
-    def __init__(self, *, period_seconds: float, keep: frozenset[str] | None = None) -> None:
+    def __init__(self, *, period_seconds: float) -> None:
         self._period = period_seconds
-        self._keep = keep
         self._lock = threading.Lock()
         self._ranks: dict[Hashable, _RankValues] = {}
         self._readings: dict[str, _ReaderValues] = {}
@@ -62,7 +61,7 @@ class LatestValues:
         others: dict[Series, tuple[float, float]] = {}
         for sample in samples:
             cadence = self._cadences.get(sample.metric)
-            if cadence is None or (self._keep is not None and sample.metric not in self._keep):
+            if cadence is None:
                 continue
             series = (sample.metric, sample.attributes)
             if cadence == "step":

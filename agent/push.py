@@ -159,7 +159,6 @@ class SpoolSender:
         self._thread.start()
 
     def wake(self) -> None:
-        """Say that something was spooled."""
         with self._wake:
             self._news = True
             self._wake.notify()

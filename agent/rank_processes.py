@@ -48,7 +48,6 @@ class RankProcess:
 
     @property
     def of(self) -> Attempt:
-        """Return the attempt that it belongs to."""
         return self.job, self.attempt
 
     @property

@@ -30,7 +30,6 @@ class SeriesOwner:
     """The pairs with CLAIMED among them."""
 
     def with_rank(self, sample: Sample, rank: int) -> Sample:
-        """Return a sample of this series with a rank on it."""
         if self.rank != rank:
             self.rank = rank
             self.ranked = attributes({**dict(self.pairs), "rank": rank})
@@ -50,7 +49,6 @@ class SeriesOwners:
         self._known: dict[int, SeriesOwner] = {}
 
     def of(self, pairs: Attributes) -> SeriesOwner:
-        """Return what the attributes of a series say."""
         return self._known.get(id(pairs)) or self._look(pairs)
 
     def _look(self, pairs: Attributes) -> SeriesOwner:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..vocabulary import udp_keys
-from ..vocabulary.clock import Clock, SystemClock
+from ..vocabulary.clock import SystemClock
 from ..vocabulary.samples import attributes
 from . import assembling, claims, exposition, listeners, readers, state
 from .attribution import DeviceAttribution
@@ -53,11 +53,10 @@ class NodeAgent:
         settings: "AgentSettings",
         *,
         environ: Mapping[str, str],
-        clock: Clock | None = None,
         version: str = "",
     ) -> None:
         self._settings = settings
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock()
         self._health = AgentHealth()
         self._health.show("info", 1, version or _version())
         self._names = NodeNames(
@@ -87,61 +86,70 @@ class NodeAgent:
         except claims.ClaimError as error:
             raise listeners.StartError(str(error)) from error
         try:
-            self._state = state.opened(settings.node.state, environ)
-            self._devices = DeviceRegister(self._state)
-            self._fault_tracker = assembling.fault_tracker(
-                settings, devices=self._devices, state=self._state, now=self._clock.now()
-            )
-            writer = self._writer = FaultWriter(self._fault_tracker, now=self._clock.now)
-            self._listeners = listeners.opened(
-                settings,
-                environ=environ,
-                health=self._health,
-                now=self._clock.now,
-                page=exposition.ExpositionPage(
-                    latest=self._latest,
-                    health=self._health,
-                    groups=settings.export.groups,
-                    max_series=settings.export.max_series,
-                    dcgm_page=self._dcgm_page,
-                ),
-                faults=self._fault_tracker.document,
-                resource_of=self._names.attempt,
-            )
-            chosen = assembling.chosen(self._readers(), off=settings.readers.off)
-            self._support = SupportLog()
-            self._readings = assembling.readings(
-                chosen,
-                health=self._health,
-                now=self._clock.now,
-                deliver=self._handover.deliver,
-                delivered=self._handover.wake,
-                support=self._support,
-            )
+            self._open(environ)
         except state.StateError as error:
             self.close()
             raise listeners.StartError(str(error)) from error
         except BaseException:
             self.close()
             raise
-        self._profiling = assembling.profiling(
+        self._routing, self._loop = self._connected()
+
+    def _open(self, environ: Mapping[str, str]) -> None:
+        """Open what the node gives: state, listeners, readers."""
+        settings = self._settings
+        self._state = state.opened(settings.node.state, environ)
+        self._devices = DeviceRegister(self._state)
+        self._fault_tracker = assembling.fault_tracker(
+            settings, devices=self._devices, state=self._state, now=self._clock.now()
+        )
+        self._writer = FaultWriter(self._fault_tracker, now=self._clock.now)
+        self._listeners = listeners.opened(
             settings,
-            host=self._names.host,
+            environ=environ,
+            health=self._health,
+            now=self._clock.now,
+            page=exposition.ExpositionPage(
+                latest=self._latest,
+                health=self._health,
+                groups=settings.export.groups,
+                max_series=settings.export.max_series,
+                dcgm_page=self._dcgm_page,
+            ),
+            faults=self._fault_tracker.document,
+            resource_of=self._names.attempt,
+        )
+        chosen = assembling.chosen(self._readers(), off=settings.readers.off)
+        self._support = SupportLog()
+        self._readings = assembling.readings(
+            chosen,
+            health=self._health,
+            now=self._clock.now,
+            deliver=self._handover.deliver,
+            delivered=self._handover.wake,
+            support=self._support,
+        )
+
+    def _connected(self) -> tuple[TelemetryRouter, AgentLoop]:
+        """Return what takes telemetry its ways, and what the main thread runs."""
+        settings, host = self._settings, self._names.host
+        profiling = assembling.profiling(
+            settings,
+            host=host,
             socket=self._claim.path,
             trainers=self._trainers,
             health=self._health,
             now=self._clock.now,
         )
-        self._checking = assembling.checking(settings, host=self._names.host, now=self._clock.now)
-        self._restarting = assembling.restarting(
-            settings, host=self._names.host, trainers=self._trainers
-        )
+        checking = assembling.checking(settings, host=host, now=self._clock.now)
+        restarting = assembling.restarting(settings, host=host, trainers=self._trainers)
+        self._services = [one for one in (profiling, checking, restarting) if one is not None]
         hung = (
             HungProcesses(settings.stacks, proc=settings.node.proc, spied=self._handover.emit)
             if settings.stacks.collect
             else None
         )
-        self._routing = TelemetryRouter(
+        routing = TelemetryRouter(
             names=self._names,
             trainers=self._trainers,
             latest=self._latest,
@@ -151,25 +159,26 @@ class NodeAgent:
             health=self._health,
             attribution=self._attribution,
             dcgm_page=self._dcgm_page,
-            profiling=self._profiling,
+            profiling=profiling,
             hung=hung,
         )
-        self._loop = AgentLoop(
+        key = settings.probe.udp_key_file
+        inbox = ProbeInbox(
+            health=self._health,
+            bytes_per_second=settings.probe.bytes_per_second,
+            jobs_of_sender=settings.probe.jobs_of_sender,
+            udp_key=udp_keys.read(key) if key else None,
+        )
+        assert self._writer is not None  # noqa: S101  opened
+        return routing, AgentLoop(
             sources=[self._claim.socket, *([self._listeners.udp] if self._listeners.udp else [])],
-            inbox=ProbeInbox(
-                health=self._health,
-                bytes_per_second=settings.probe.bytes_per_second,
-                jobs_of_sender=settings.probe.jobs_of_sender,
-                udp_key=udp_keys.read(settings.probe.udp_key_file)
-                if settings.probe.udp_key_file
-                else None,
-            ),
+            inbox=inbox,
             selector=self._selector,
             exits=self._exits,
             handover=self._handover,
-            routing=self._routing,
+            routing=routing,
             fault_tracker=self._fault_tracker,
-            writer=writer,
+            writer=self._writer,
             readings=self._readings,
             support=self._support,
             trainers=self._trainers,
@@ -216,12 +225,8 @@ class NodeAgent:
         )
         for reading in self._readings:
             reading.start()
-        if self._profiling:
-            self._profiling.start()
-        if self._checking:
-            self._checking.start()
-        if self._restarting:
-            self._restarting.start()
+        for service in self._services:
+            service.start()
         self._log_start()
         try:
             self._loop.run()
@@ -266,12 +271,8 @@ class NodeAgent:
         for reading in self._readings:
             reading.stop()
         self._support.flush(at_once=True)
-        if self._profiling:
-            self._profiling.stop(timeout=_DRAIN_SECONDS / 4)
-        if self._checking:
-            self._checking.stop(timeout=_DRAIN_SECONDS / 4)
-        if self._restarting:
-            self._restarting.stop(timeout=_DRAIN_SECONDS / 4)
+        for service in self._services:
+            service.stop(timeout=_DRAIN_SECONDS / 4)
         self._loop.drain(self._closing.close)
         self._routing.announce("shutdown", self._clock.now())
         if self._listeners.outgoing and self._listeners.sender:

@@ -36,7 +36,6 @@ class JobHealth:
 
     @property
     def over(self) -> bool:
-        """Return whether the job has ended."""
         return self.silent_seconds > GONE_SECONDS
 
 

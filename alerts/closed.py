@@ -51,7 +51,6 @@ class ClosedIncident:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "ClosedIncident":
-        """Return what matters of an incident document."""
         resolved = document["resolved_at"]
         return cls(
             id=IncidentId(document["id"]),

@@ -53,7 +53,6 @@ class MeasuredLoss:
 
     @property
     def gpu_hours_an_hour(self) -> float:
-        """Return the GPU-hours that the cause takes an hour."""
         return 0.0 if self.steps is None else self.steps.share * self.gpus
 
 

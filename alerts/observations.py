@@ -69,7 +69,6 @@ class ObservationLog:
         self._jobs: dict[Job, dict[IncidentId, list[JobObservation]]] = {}
 
     def __iter__(self) -> Iterator[JobObservation]:
-        """Yield every observation."""
         for held in self._jobs.values():
             for rows in held.values():
                 yield from rows

@@ -27,7 +27,6 @@ None where it never gave any."""
 
 
 def unread(_device: Entity) -> float | None:
-    """Return that nobody reads a device."""
     return None
 
 

@@ -61,7 +61,6 @@ class MethodCount:
 
 
 def runs(folder: Path) -> Iterator[CurveRun]:
-    """Yield the runs of a data folder."""
     parquet = importlib.import_module("pyarrow.parquet")  # no dependency of ours
 
     labels: dict[str, list[int]] = {}
@@ -127,7 +126,6 @@ def deviations(loss: Floats, sigmas: float) -> list[tuple[int, int]]:
 def score(
     run: CurveRun, rows: Sequence[tuple[int, int]], count: MethodCount, *, above_info: bool
 ) -> None:
-    """Add what a method found in a run to its count."""
     labelled = [int(np.searchsorted(run.index, step)) for step in run.labels]
     hits = {place for place in labelled for first, last in rows if first - 1 <= place <= last + 1}
     true = sum(any(first - 1 <= place <= last + 1 for place in labelled) for first, last in rows)

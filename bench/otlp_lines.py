@@ -13,12 +13,10 @@ AttributePairs = Iterable[tuple[str, Scalar]]
 
 
 def attributes_text(named: AttributePairs) -> str:
-    """Return attributes as a list of OTLP."""
     return _json(_attributes(named))
 
 
 def resource_text(named: AttributePairs) -> str:
-    """Return a resource of these attributes."""
     return _json({"attributes": _attributes(named)})
 
 

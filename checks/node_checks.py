@@ -67,7 +67,7 @@ def check(
     """Return a result a check and device, in the order of the table."""
     rows = [row for row in runnable().values() if not plan.only or row.name in plan.only]
     with _met(plan, rows, watch) as (peer, why):
-        measured = _measured(plan, rows, watch, measure, now() + plan.seconds, now, peer, why)
+        measured = _CheckRun(plan, watch, measure, now, now() + plan.seconds, peer, why).rows(rows)
         theirs = _exchanged(measured, peer)
         if peer is not None and PAIR in measured and not measured[PAIR]:
             measured[PAIR] = _paired(plan, peer, measure, watch)
@@ -114,48 +114,60 @@ def _met(
         peer.close()
 
 
-def _measured(
-    plan: CheckPlan,
-    rows: Sequence[ActiveCheck],
-    watch: TrainerFinder,
-    measure: CheckMeasurement,
-    end: float,
-    now: Callable[[], float],
-    peer: PeerConnection | None,
-    no_peer: str,
-) -> dict[str, Sequence[MeasuredRow]]:
-    """Return the measured rows by check; none yet of the check that both hosts run together."""
-    found: dict[str, Sequence[MeasuredRow]] = {}
-    names = tuple(dict.fromkeys(name for name in (*plan.order.names, plan.peer) if name))
-    offset = _offset(peer)
-    for one in rows:
+@dataclass(frozen=True, slots=True)
+class _CheckRun:
+    """One run of a plan. `peer`: None, and `no_peer` says why; end: when all of it is over."""
+
+    plan: CheckPlan
+    watch: TrainerFinder
+    measure: CheckMeasurement
+    now: Callable[[], float]
+    end: float
+    peer: PeerConnection | None
+    no_peer: str
+
+    def rows(self, checks: Sequence[ActiveCheck]) -> dict[str, Sequence[MeasuredRow]]:
+        """Return the measured rows by check; none yet of the one that both hosts run together."""
+        offset = _offset(self.peer)
+        found: dict[str, Sequence[MeasuredRow]] = {}
+        for one in checks:
+            if one.name == PAIR and self.peer is not None:
+                found[one.name] = []
+            elif one.name == _CLOCK and offset is not None:
+                found[one.name] = [MeasuredRow(_CLOCK, (abs(offset),))]
+            elif why := self._not_run(one):
+                found[one.name] = [MeasuredRow("", missing=why)]
+            else:
+                found[one.name] = self._measured(one)
+        return found
+
+    def _not_run(self, check: ActiveCheck) -> str:
+        """Return why a check is left out, "" where it is run."""
+        if check.name == PAIR:
+            return self.no_peer
+        if self.now() >= self.end:
+            return f"the time of all checks was over ({self.plan.seconds:.0f} s; --seconds)"
+        if check.needs == "ranks" and len({row.meets for row in self.watch.everyone()}) > 1:
+            return "ranks of several jobs run here: which are one another's peers is not known"
+        return "" if check.beside_jobs else _job(self.plan, self.watch)
+
+    def _measured(self, check: ActiveCheck) -> Sequence[MeasuredRow]:
+        plan = self.plan
         order = replace(
             plan.order,
-            check=one.name,
-            seconds=_repeat_seconds(one, plan),
-            names=names,
-            ranks=_ranks(watch) if one.needs == "ranks" else (),
+            check=check.name,
+            seconds=_repeat_seconds(check, plan),
+            names=tuple(dict.fromkeys(name for name in (*plan.order.names, plan.peer) if name)),
+            ranks=_ranks(self.watch) if check.needs == "ranks" else (),
         )
-        left = end - now()
-        if one.name == PAIR:
-            found[one.name] = [] if peer is not None else [MeasuredRow("", missing=no_peer)]
-        elif one.name == _CLOCK and offset is not None:
-            found[one.name] = [MeasuredRow(_CLOCK, (abs(offset),))]
-        elif left <= 0:
-            why = f"the time of all checks was over ({plan.seconds:.0f} s; --seconds)"
-            found[one.name] = [MeasuredRow("", missing=why)]
-        elif one.needs == "ranks" and len({row.meets for row in watch.everyone()}) > 1:
-            why = "ranks of several jobs run here: which are one another's peers is not known"
-            found[one.name] = [MeasuredRow("", missing=why)]
-        elif not one.beside_jobs and (why := _job(plan, watch)):
-            found[one.name] = [MeasuredRow("", missing=why)]
-        else:
-            yielding = _never if one.beside_jobs else lambda: _job(plan, watch)
-            given = measure(order, most_seconds=min(one.seconds, left), yielding=yielding)
-            if one.name == _CLOCK and plan.peer:
-                given = [_without_peer(row, no_peer) for row in given]
-            found[one.name] = given
-    return found
+        found = self.measure(
+            order,
+            most_seconds=min(check.seconds, max(self.end - self.now(), 0.0)),
+            yielding=_never if check.beside_jobs else lambda: _job(plan, self.watch),
+        )
+        if check.name == _CLOCK and plan.peer:
+            return [_without_peer(row, self.no_peer) for row in found]
+        return found
 
 
 def _repeat_seconds(check: ActiveCheck, plan: CheckPlan) -> float:

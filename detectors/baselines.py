@@ -114,7 +114,7 @@ class JobBaselines:
         self.loss.learn(features.loss)
         self.gradient.learn(features.gradient)
 
-    def learn(self, features: StepFeatures, *, newest: int = NEWEST) -> None:
+    def learn(self, features: StepFeatures) -> None:
         """Learn from an attempt's steps, without the newest ones."""
         state = features.held.state
         if state is not None and state == self.learnt:
@@ -132,18 +132,18 @@ class JobBaselines:
             self.longest_gap = max(self.longest_gap, float(since.max(initial=0.0)))
         if int(steps.index[-1]) - self._paced >= LEARN_EVERY or int(steps.index[-1]) < self._paced:
             self._paced = int(steps.index[-1])
-            self._learn_pace(features, newest)
-        early = min(len(steps.index) - WARM_UP - newest, HABIT_STEPS)
+            self._learn_pace(features)
+        early = min(len(steps.index) - WARM_UP - NEWEST, HABIT_STEPS)
         due = max((count for count in LEARN_AT if count <= early), default=0)
         if due > self._learnt or (due and len(steps.at) > len(self.habit)):
             self._learnt = max(due, self._learnt)
             self._habits(features, early)
 
-    def _learn_pace(self, features: StepFeatures, newest: int) -> None:
-        tokens = features.most_tokens[FEW_WARM_UP:-newest]
+    def _learn_pace(self, features: StepFeatures) -> None:
+        tokens = features.most_tokens[FEW_WARM_UP:-NEWEST]
         tokens = tokens[np.isfinite(tokens)]
         usual = medians.middle(tokens) if len(tokens) else math.nan
-        duration = features.duration_with(usual)[FEW_WARM_UP:-newest]
+        duration = features.duration_with(usual)[FEW_WARM_UP:-NEWEST]
         duration = duration[np.isfinite(duration)]
         if len(duration) < FEW:
             return

@@ -47,7 +47,6 @@ class EventSearches:
         return one.found & bit != 0
 
     def keep(self, events: Iterable[Event]) -> None:
-        """Forget all other events."""
         searched = self._searched
         self._searched = {
             id(event): searched[id(event)] for event in events if id(event) in searched

@@ -105,97 +105,139 @@ def mean(values: Floats) -> Floats:
     return np.where(count > 1, total / np.maximum(count - 1, 1), np.nan)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExcessBounds:
+    """Whose excess stands out.
+
+    least, least_from_start: share of the step, where the rank's habit is known and where it is not.
+    persistence: share of the newest steps in which it must. seconds, fewest: how much of the newest
+    past is looked at. Nobody stands out when more than a third of the ranks do, or `most` of them
+    where all of these spend more than they used to. alone: a rank whose role has no other one, or
+    grew as a whole (its ranks lie on one host) while others did not, is compared with its own
+    habit. together: what grew for all of a role has a cause that they share, and a rank stands out
+    only by more than that, and where it is longest step after step. always: how many times
+    `least_from_start` a rank must spend that was so all along, where its habit is known.
+    """
+
+    least: float
+    least_from_start: float
+    persistence: float = 0.3
+    seconds: float = SECONDS
+    fewest: int = FEWEST
+    most: float = 1 / 3
+    alone: bool = False
+    together: bool = False
+    always: float = 1.6
+
+
+@dataclass(slots=True)
+class _UsualSeconds:
+    """What is usual for each rank, all [ranks] and in seconds but for flags.
+
+    habit: what it spent early, NaN unknown. known: whose habit is. more: how much more than its
+    peers' habit that is, 0 unknown. peers: what peers spend now. below: [ranks, newest steps], what
+    peers spend in each. whole: whose role grew as a whole.
+    """
+
+    habit: Floats
+    known: Flags
+    more: Floats
+    peers: Floats
+    below: Floats
+    whole: Flags
+
+
 def excess(
     window: JobWindow,
     steps: StepValues,
     part: Floats,
+    bounds: ExcessBounds,
     *,
-    least: float,
-    least_from_start: float,
-    persistence: float = 0.3,
-    seconds: float = SECONDS,
-    fewest: int = FEWEST,
-    most: float = 1 / 3,
-    alone: bool = False,
-    together: bool = False,
-    always: float = 1.6,
     roles: Ints | None = None,
 ) -> PartExcess | None:
     """Return the few ranks that spend more on a part of the step than their peers and than before.
 
-    part: [ranks, steps], seconds. least, least_from_start: share of the step, where the rank's
-    habit is known and where it is not. seconds, fewest: how much of the newest past is looked at.
-    Nobody stands out when more than a third of the ranks do, or `most` of them where all of these
-    spend more than they used to. alone: a rank whose role has no other one, or grew as a whole (its
-    ranks lie on one host) while others did not, is compared with its own habit. together: what
-    grew for all of a role has a cause that they share, and a rank stands out only by more than
-    that, and where it is longest step after step. always: how many times `least_from_start` a rank
-    must spend that was so all along, where its habit is known. roles: [ranks], who is compared
-    with whom; None: ranks of one role.
+    part: [ranks, steps], seconds. roles: [ranks], who is compared with whom; None: ranks of one
+    role.
     """
     roles = window.role_of if roles is None else roles
-    count = newest(window, steps, seconds=seconds, fewest=fewest)
+    least, from_start = bounds.least, bounds.least_from_start
+    count = newest(window, steps, seconds=bounds.seconds, fewest=bounds.fewest)
     recent = steps.last(count)
     step = step_seconds(recent)
     newly = part[:, -count:]
-    if not stands_out(roles, step, newly, least=min(least, least_from_start), alone=alone):
+    if not stands_out(roles, step, newly, least=min(least, from_start), alone=bounds.alone):
         return None
-    newly = np.where(np.abs(newly) < compute_time.MOST, newly, np.nan)
-    spent = mean(newly)
-    peers = _peers(spent, roles)
     part = np.where(np.abs(part) < compute_time.MOST, part, np.nan)
-    below = _below(newly, spent, roles)
-    early = part[:, WARM_UP:-count][:, :HABIT]
-    known = np.isfinite(early).sum(axis=1) >= FEWEST
-    usual, habit = np.zeros(len(spent)), np.full(len(spent), np.nan)
-    whole = np.zeros(len(spent), np.bool_)
-    if early.shape[1]:
-        habit = habit_of(early, count)
-        usual = np.where(known, np.nan_to_num(habit - _middle(habit, roles)), 0.0)
-        if alone:
-            single = known & ~np.isfinite(peers) & np.isfinite(spent)
-            peers = np.where(single, habit, peers)
-            below = np.where(single[:, None], habit[:, None], below)
-            whole, usually = _grown_whole(
-                np.where(known, spent - habit, np.nan), roles, least * step
-            )
-            peers = np.where(whole, habit + usually, peers)
-            below = np.where(whole[:, None], peers[:, None], below)
-            usual = np.where(whole, 0.0, usual)
-    effect = spent - peers - np.maximum(usual, 0.0)
+    newly = part[:, -count:]
+    spent = mean(newly)
+    usual = _usual(part, spent, count, roles, alone_from=least * step if bounds.alone else None)
+    beyond = spent - usual.peers
+    effect = beyond - np.maximum(usual.more, 0.0)
     with np.errstate(invalid="ignore"):
-        often = (part[:, -count:] - below > effect[:, None] / 3).sum(axis=1)
-        grown = effect >= np.where(known, least, least_from_start) * step
+        often = (newly - usual.below > effect[:, None] / 3).sum(axis=1)
+        grown = effect >= np.where(usual.known, least, from_start) * step
         # One that was so all along, and is still far beyond its peers, stands out as well.
-        odd = grown | (spent - peers >= always * least_from_start * step)
-        odd &= (often >= max(persistence * count, FEWEST_LONG)) & (
-            np.where(effect >= least * step, effect, spent - peers)
-            >= SIGMAS * _noise(part, spent, peers, count)
+        odd = grown | (beyond >= bounds.always * from_start * step)
+        effect = np.where(effect >= least * step, effect, beyond)
+        odd &= (often >= max(bounds.persistence * count, FEWEST_LONG)) & (
+            effect >= SIGMAS * _noise(newly, spent, usual.peers)
         )
-    effect = np.where(effect >= least * step, effect, spent - peers)
-    if together:
-        shared = peers
-        if early.shape[1]:
-            shared = np.where(known & grown, _peers(spent - habit, roles), peers)
-            shared = np.where(whole, 0.0, shared)
-        with np.errstate(invalid="ignore"):
+        if bounds.together:
+            shared = np.where(usual.known & grown, _peers(spent - usual.habit, roles), usual.peers)
+            shared = np.where(usual.whole, 0.0, shared)
             odd &= ~(effect < shared)
             many = odd & (shared >= AS_WELL * effect)
-        if many.any() and not _always_longest(newly, many):
-            odd &= ~many
+            if many.any() and not _always_longest(newly, many):
+                odd &= ~many
     rows = np.flatnonzero(odd & np.isfinite(effect))
-    share = most if bool((known & grown)[rows].all()) else 1 / 3
+    share = bounds.most if bool((usual.known & grown)[rows].all()) else 1 / 3
     if not len(rows) or len(rows) > max(1, len(spent) * share):
         return None
     if not _waited_for(recent, rows, step):
         return None
-    limit = peers + effect / 2
+    limit = usual.peers + effect / 2
     with np.errstate(invalid="ignore"):
         # Of a rank that itself spends more than it used to; its peers may spend less meanwhile.
-        itself = known & (spent - habit >= effect / 3)
-        limit = np.where(itself, np.fmax(limit, (habit + spent) / 2), limit)
+        itself = usual.known & (spent - usual.habit >= effect / 3)
+        limit = np.where(itself, np.fmax(limit, (usual.habit + spent) / 2), limit)
     first = min(_first(part[row], float(limit[row]), float(effect[row]), count) for row in rows)
-    return PartExcess(rows, spent, peers, effect, first, step, recent, steps)
+    return PartExcess(rows, spent, usual.peers, effect, first, step, recent, steps)
+
+
+def _usual(
+    part: Floats, spent: Floats, count: int, roles: Ints, *, alone_from: float | None
+) -> _UsualSeconds:
+    """Return what is usual. part: [ranks, steps]. spent: [ranks], its mean in `count` newest steps.
+
+    alone_from: growth (s) from which a role as a whole, or its only rank, is compared with its own
+    habit; None: never.
+    """
+    early = part[:, WARM_UP:-count][:, :HABIT]
+    found = _UsualSeconds(
+        habit=np.full(len(spent), np.nan),
+        known=np.isfinite(early).sum(axis=1) >= FEWEST,
+        more=np.zeros(len(spent)),
+        peers=_peers(spent, roles),
+        below=_below(part[:, -count:], spent, roles),
+        whole=np.zeros(len(spent), np.bool_),
+    )
+    if not early.shape[1]:
+        return found
+    habit = found.habit = habit_of(early, count)
+    found.more = np.where(found.known, np.nan_to_num(habit - _middle(habit, roles)), 0.0)
+    if alone_from is None:
+        return found
+    single = found.known & ~np.isfinite(found.peers) & np.isfinite(spent)
+    peers = np.where(single, habit, found.peers)
+    below = np.where(single[:, None], habit[:, None], found.below)
+    growth = np.where(found.known, spent - habit, np.nan)
+    whole, usually = _grown_whole(growth, roles, alone_from)
+    found.whole = whole
+    found.peers = np.where(whole, habit + usually, peers)
+    found.below = np.where(whole[:, None], found.peers[:, None], below)
+    found.more = np.where(whole, 0.0, found.more)
+    return found
 
 
 def stands_out(
@@ -240,15 +282,15 @@ def habit_of(early: Floats, count: int) -> Floats:
     return habit
 
 
-def _noise(part: Floats, seconds: Floats, peers: Floats, count: int) -> float:
+def _noise(newly: Floats, seconds: Floats, peers: Floats) -> float:
     """Return how far the mean of a healthy rank strays (s): from step to step, and between ranks.
 
     By the healthier half of the ranks, so that those who stand out do not hide themselves.
     """
     reported = np.isfinite(seconds)
-    recent = part[reported, -count:]
+    recent = newly[reported]
     recent = np.where(np.isfinite(recent), recent, seconds[reported, None])
-    spread = np.sqrt(recent.var(axis=1) / max(count, 1))
+    spread = np.sqrt(recent.var(axis=1) / max(newly.shape[1], 1))
     beyond = np.sort((seconds - peers)[np.isfinite(seconds - peers)])
     half = beyond[: max((len(beyond) + 1) // 2, 1)]
     between = medians.spread(half)

@@ -43,7 +43,6 @@ class PeriodicReadings:
         return self
 
     def of(self, rows: Ints) -> "PeriodicReadings":
-        """Return the readings of some rows."""
         return PeriodicReadings(self.at[rows], self.value[rows])
 
     def newest(self, seconds: float) -> "PeriodicReadings":

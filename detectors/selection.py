@@ -39,7 +39,6 @@ class SelectionRule:
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def matches(self, job: str, cluster: str | None) -> bool:
-        """Tell whether it holds for a job."""
         return fnmatchcase(job, self.jobs) and fnmatchcase(cluster or "", self.clusters)
 
 

@@ -34,7 +34,6 @@ class _ImportFinder(importlib.abc.MetaPathFinder):
         self._call = call
 
     def leave(self) -> None:
-        """Take the finder away."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 

@@ -45,14 +45,12 @@ class ProfileRequests:
         watch: ProfiledSteps,
         send: Callable[[TraceMessage], None],
         environ: Mapping[str, str],
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self._agent = agent
         self._identity = identity
         self._watch = watch
         self._send = send
         self._refused = environ.get("RANKSCOPE_PROFILE", "").strip().lower() in _OFF
-        self._clock = clock
         self._next = 0.0
         self._seen: tuple[int, int] | None = None
         self._done: list[str] = []
@@ -160,7 +158,7 @@ class ProfileRequests:
             "steps": run.steps,
             "seconds": run.length,
         }
-        return TraceMessage(profiling.EVENT, self._clock(), attributes, trace)
+        return TraceMessage(profiling.EVENT, time.time(), attributes, trace)
 
     def _fail(self, request: ProfileRequest, text: str) -> None:
         self._watch.emit(

@@ -97,7 +97,6 @@ class DatagramSender:
         identity: Callable[[], RankIdentity],
         start_time: int | None = None,
         heartbeat: PeriodicSource,
-        thinning: ReportThinning | None = None,
         reports: StepReports | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -105,7 +104,7 @@ class DatagramSender:
         self._identity = identity
         self._start_time = start_time
         self._heartbeat = heartbeat
-        self._thinning = thinning or ReportThinning()
+        self._thinning = ReportThinning()
         self._reports = reports
         self._unreported: collections.deque[StepRecord] = collections.deque(maxlen=QUEUE)
         self._clock = clock

@@ -27,7 +27,6 @@ class ReportThinning:
         self._durations: deque[float] = deque(maxlen=_REVIEW)
 
     def wanted(self, record: StepRecord) -> bool:
-        """Return whether this step is to be sent."""
         self._seen += 1
         self._durations.append(record.duration)
         if self._seen >= _SETTLED and self._seen % _REVIEW == 0:

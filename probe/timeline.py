@@ -11,14 +11,13 @@ spent on something else: logging, gathering metrics, preprocessing, evaluation.
 
 import threading
 import time
-from collections.abc import Callable
 
 from .batch_ring import BatchRing
 from .step_record import StepRecord
 
 
 class StepTimeline:
-    """Steps one after the other, end to end. `wall` is seconds since the epoch.
+    """Steps one after the other, end to end.
 
     Compute is counted in windows: from `work_begins` to the end of a backward pass or of the
     loop's own step span (`work_ends`), less the spans in between. `batches` keeps what they were.
@@ -40,11 +39,9 @@ class StepTimeline:
         "steps",
         "thread",
         "waiting",
-        "wall",
     )
 
-    def __init__(self, wall: Callable[[], float] = time.time) -> None:
-        self.wall = wall
+    def __init__(self) -> None:
         self.batches = BatchRing()
         self.began = time.perf_counter()
         self.steps = 0
@@ -125,7 +122,7 @@ class StepTimeline:
         """End the step now, begin the next, and return the one that ended."""
         now = time.perf_counter()
         record = self.open
-        record.at = self.wall()
+        record.at = time.time()
         self.index = record.step = self.index + 1 if index is None else index
         record.duration = now - self.began
         record.losses_add_up = self.losses_add_up

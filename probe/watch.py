@@ -2,6 +2,7 @@
 
 import math
 import os
+import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
@@ -174,7 +175,7 @@ class Watch:
 
     def emit(self, event: str, at: float | None = None, **attributes: Scalar) -> None:
         """Send an event of this rank."""
-        when = self._timeline.wall() if at is None else at
+        when = time.time() if at is None else at
         self._sender.put(EventMessage(event, when, attributes))
 
     def detach(self) -> None:

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..vocabulary.groups import PLACED_REPLICAS
+
 MOST_GROUPS = 128
 FEW = 4096
 """First elements of a tensor, of gradients and of an optimizer's averages: enough to compare."""
-PLACED = "placed:"
-"""Before the name of ranks that have tensors alike and may read the same data."""
 _DEEPEST = 3
 _WHOLE = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
 """By the bytes of an element."""
@@ -77,7 +77,7 @@ def of_shards(torch: Any, named: Iterable[tuple[str, Any]]) -> tuple[WeightSums,
             sets.setdefault(ranks, []).append((name, parameter._local_tensor))  # noqa: SLF001  no copy
     ranks = max((one for one in sets if len(one) > 1), key=lambda one: len(sets[one]), default=())
     sums = summed(torch, sets.get(ranks, ())) if ranks else ()
-    return sums, f"{PLACED}{_named_ranks(ranks)}" if sums else ""
+    return sums, f"{PLACED_REPLICAS}{_named_ranks(ranks)}" if sums else ""
 
 
 def _alike(mesh: Any, placements: Sequence[Any]) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from typing import Any
 import hypothesis
 import jsonschema
 import pytest
+from tests.clocks import SetClock
 from tests.examples import examples
 from tests.waiting import until
 
@@ -259,7 +260,7 @@ def recorded(tmp_path_factory) -> Recorded:
     Beside it ran another job on a host of its own. Nobody may change it.
     """
     folder = tmp_path_factory.mktemp("data")
-    clock = _SetClock()
+    clock = SetClock(0.0)
     store = IncidentDatabaseStore(f"sqlite:///{folder / 'rankscope.db'}")
     stages = SteppedStages(
         pipeline=DetectionPipeline(),
@@ -297,14 +298,6 @@ def recorded(tmp_path_factory) -> Recorded:
     store.close()
     assert found is not None
     return Recorded(folder, found)
-
-
-@dataclass
-class _SetClock:
-    at: float = 0.0
-
-    def now(self) -> float:
-        return self.at
 
 
 _CORRECT = {"note": "", "verdict": "correct", "fault": None, "entity": None}

@@ -15,6 +15,7 @@ class Request:
     path: str
     headers: Mapping[str, str]
     body: bytes
+    method: str = "GET"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def served(answer: Callable[[Request], Answer]) -> Iterator[str]:
         def do_GET(self) -> None:
             headers = {name.lower(): text for name, text in self.headers.items()}
             body = self.rfile.read(int(headers.get("content-length", 0)))
-            found = answer(Request(self.path, headers, body))
+            found = answer(Request(self.path, headers, body, self.command))
             self.send_response(found.status)
             given = {"Content-Type": found.kind, "Content-Length": str(len(found.body))}
             for name, text in {**given, **found.headers}.items():
@@ -43,7 +44,7 @@ def served(answer: Callable[[Request], Answer]) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(found.body)
 
-        do_POST = do_GET  # noqa: N815  the name that the library calls
+        do_POST = do_PATCH = do_GET  # noqa: N815  the names that the library calls
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""

@@ -162,7 +162,6 @@ class Chromium:
         return {one["name"]: one["value"] for one in found}
 
     def press(self, key: str) -> None:
-        """Press and release one key."""
         text = {"text": key} if len(key) == 1 else {}
         self._call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
         self._call("Input.dispatchKeyEvent", type="keyUp", key=key)

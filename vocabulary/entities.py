@@ -49,7 +49,6 @@ class Entity(DocumentShape):
 
 
 def job(job_id: str, ranks: Iterable[int] = ()) -> Entity:
-    """Return the job as an entity."""
     return Entity("job", job_id, None, RankSet(ranks))
 
 
@@ -59,7 +58,6 @@ def rank(number: int, host: str | None = None) -> Entity:
 
 
 def host(name: str, ranks: Iterable[int] = ()) -> Entity:
-    """Return a host as an entity."""
     return Entity("host", name, name, RankSet(ranks))
 
 

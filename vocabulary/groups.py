@@ -32,6 +32,9 @@ torch itself default_pg. An expert group inside a data-parallel one is named aft
 COMMUNICATOR = "nccl "
 """How the description of a group begins that is a communicator of NCCL."""
 
+PLACED_REPLICAS = "placed:"
+"""How the name of ranks begins that have distributed tensors alike, and may read the same data."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessGroup:

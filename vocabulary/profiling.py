@@ -64,7 +64,6 @@ class ProfileRequest(DocumentShape):
 
 
 def requests_file(socket: Path) -> Path:
-    """Return the file of requests of the agent that has this socket."""
     return socket.with_name(socket.name + ".requests")
 
 

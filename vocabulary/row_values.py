@@ -54,7 +54,6 @@ class ValueReader:
 
 
 def keys(kind: type) -> list[str]:
-    """Return the keys of a row class."""
     return [key for field in dataclasses.fields(kind) if (key := _key(field))]
 
 
@@ -71,7 +70,6 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 @cache
 def _row(kind: Any) -> ValueReader:
-    """Return the reader of a dataclass."""
     fields = tuple(
         (_key(field), field.name, reader(cast("Any", field.type)), _needed(field))
         for field in dataclasses.fields(kind)

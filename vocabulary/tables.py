@@ -169,7 +169,6 @@ def _shared(package: str, name: str) -> Mapping[str, Any]:
 
 
 def text(package: str, name: str) -> str:
-    """Return the text of a file of a package."""
     return (pkgutil.get_data(package, name) or b"").decode()
 
 

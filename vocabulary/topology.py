@@ -78,7 +78,6 @@ class CommunicationGroup:
 
     @property
     def entity(self) -> Entity:
-        """Return the group with its members."""
         return Entity("group", self.name, None, self.ranks)
 
 
@@ -168,7 +167,6 @@ class JobTopology:
         return self._pids.get((self._host_index.get(host, UNKNOWN), pid))
 
     def rank_of_device(self, host: str, hw_id: str) -> int | None:
-        """Return the rank that runs on a device of a host."""
         if self._devices is None:
             rows = zip(self.host_of, self.hw_ids, self.ranks, strict=True)
             self._devices = {(index, held): rank for index, held, rank in rows if held}
@@ -192,7 +190,6 @@ class JobTopology:
         return found[0] if len(found) == 1 else None
 
     def ranks_of_host(self, host: str) -> RankSet:
-        """Return the ranks that run on a host."""
         return self.host_entity(host).ranks
 
     # -- ports and switches ---------------------------------------------------------------------
@@ -228,7 +225,6 @@ class JobTopology:
 
     @property
     def job_entity(self) -> Entity:
-        """Return the job with all its ranks."""
         return self._once("job", self.job, lambda: entities.job(self.job, RankSet(self.ranks)))
 
     def rank_entity(self, rank: int) -> Entity:

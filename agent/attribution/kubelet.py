@@ -162,7 +162,6 @@ class _StreamAnswer:
 
 
 def _message(body: bytes, max_bytes: int) -> bytes:
-    """Return the one message of a gRPC body."""
     if len(body) < _FRAME_HEAD or int.from_bytes(body[1:5], "big") != len(body) - _FRAME_HEAD:
         raise KubeletError("protocol", f"a gRPC answer of {len(body)} bytes holds no whole message")
     if body[0]:

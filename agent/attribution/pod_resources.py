@@ -91,7 +91,6 @@ def _container(data: bytes, start: int, end: int) -> tuple[str, list[_Device]]:
 
 
 def _plugged(data: bytes, start: int, end: int) -> Iterator[_Device]:
-    """Yield the devices of one extended resource."""
     resource = ""
     ids: list[str] = []
     for field, kind, first, last in wire.fields(data, start, end):

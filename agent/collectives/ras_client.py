@@ -106,7 +106,6 @@ class _RasConnection:
         self._socket.close()
 
     def _command(self, line: str) -> str:
-        """Return the one line that answers a command."""
         self._send(line)
         while b"\n" not in self._rest:
             data = self._receive()

@@ -73,7 +73,6 @@ class NodeDeviceFault:
 def opened(
     known: FaultKnowledge, *, hw_id: str, code: str, fault_class: str, at: float, boot_id: str
 ) -> NodeDeviceFault:
-    """Return a new fault of a device."""
     return NodeDeviceFault(
         hw_id=hw_id,
         vendor=known.vendor,

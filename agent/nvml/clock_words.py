@@ -21,7 +21,6 @@ def reasons() -> Sequence[tuple[int, str]]:
 
 
 def tables() -> list[tuple[int, str]]:
-    """Return them from the tables."""
     from ...vocabulary.device_faults import clock_reasons  # noqa: PLC0415  see above
 
     return [(one.bit, one.reason) for one in clock_reasons() if one.reason]

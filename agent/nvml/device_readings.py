@@ -242,6 +242,5 @@ class DeviceReadings:
 
 
 def _full(device: KnownDevice, pairs: Sequence[Sequence[Scalar]]) -> Attributes:
-    """Return a series' attributes with those of its device."""
     named = {str(name): value for name, value in pairs}
     return attributes({**named, "hw.id": device.hw_id, "gpu": device.index, "hw.vendor": "nvidia"})

@@ -31,7 +31,6 @@ class RequestBoard:
         self._write()
 
     def take(self, request: ProfileRequest) -> None:
-        """Take a request away."""
         self._requests.pop((request.id, request.rank), None)
         with contextlib.suppress(OSError):
             self._write()

@@ -1,6 +1,6 @@
 """Readers: each looks at one thing of the node. This page is their contract and their list.
 
-A reader is one file here, one line in `everything` and one row in readers.toml; a worked example is
+A reader is one file here, one line in a list below and one row in readers.toml; a worked example is
 docs/examples/reader_load_average.py. It reads and does not evaluate; hardware that is not there is
 an answer (`supported`), not an exception. `read` runs in the thread of its pace (see
 `Reader.period`), may raise (counted, tried again next period) and may even hang: then it is
@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ...vocabulary.samples import Event, Sample
 from .. import boots
@@ -67,6 +67,13 @@ if TYPE_CHECKING:
     from ..settings import AgentSettings
 
 
+class _Closable(Protocol):
+    def close(self) -> None: ...
+
+
+C = TypeVar("C", bound=_Closable)
+
+
 def _nobody(_: object) -> None:
     """Listen to nothing."""
 
@@ -111,6 +118,11 @@ class ReaderContext:
         """Return the seconds between two readings of ordinary things."""
         return self.settings.readers.period_seconds
 
+    def until_end(self, part: C) -> C:
+        """Return a part of the agent that is closed when the agent ends."""
+        self.closing.callback(part.close)
+        return part
+
 
 class NodeReader(Protocol):
     """What a reader offers."""
@@ -134,33 +146,30 @@ class NodeReader(Protocol):
 
 
 def everything(around: ReaderContext) -> list[NodeReader]:
-    """Return every reader there is."""
-    period, proc = around.period, around.proc
     around.closing.callback(around.fault_tracker.leave)  # last of all: those below may still emit
-    found = workers.LoaderWorkers(
-        trainers=around.trainers, adopt=around.adopt, refresh=2.5 * period, proc=proc
+    boot = boots.boot_id(around.proc)
+    return [
+        *_of_devices(around, boot),
+        *_of_job_files(around),
+        *_of_host(around),
+        *_of_trainers(around),
+        *_of_network(around, boot),
+    ]
+
+
+def _of_devices(around: ReaderContext, boot: str) -> list[NodeReader]:
+    period = around.period
+    gpu = around.until_end(
+        WorkerSupervisor(
+            subjects=[name for name in SUBJECTS if name not in around.settings.readers.off],
+            period=period,
+            devices=around.devices,
+            health=around.health,
+            emit=around.emit,
+            now=around.now,
+            start=around.start_nvml,
+        )
     )
-    gpu = WorkerSupervisor(
-        subjects=[name for name in SUBJECTS if name not in around.settings.readers.off],
-        period=period,
-        devices=around.devices,
-        health=around.health,
-        emit=around.emit,
-        now=around.now,
-        start=around.start_nvml,
-    )
-    around.closing.callback(gpu.close)
-    network = inventory.PortInventory(settings=around.settings.network, sys=around.sys, proc=proc)
-    boot = boots.boot_id(proc)
-    counted = ports.NetworkPorts(
-        period=period,
-        inventory=network,
-        state=around.state,
-        boot=boot,
-        health=around.health,
-        emit=around.emit,
-    )
-    around.closing.callback(counted.close)
     kernel = kernel_log.KernelLogReader(
         path=around.settings.kernel_log.path or around.dev / "kmsg",
         emit=around.emit,
@@ -172,7 +181,6 @@ def everything(around: ReaderContext) -> list[NodeReader]:
         boot_id=boot,
         now=around.now,
     )
-    around.closing.callback(kernel.close)
     exported = exporters.ExporterReader(
         period=period,
         settings=around.settings.exporters,
@@ -185,48 +193,6 @@ def everything(around: ReaderContext) -> list[NodeReader]:
         dcgm_names_shown=around.settings.export.dcgm_names != "off",
         state=around.state,
     )
-    around.closing.callback(exported.close)
-    progress = StepProgress(around.deliver)
-    processes = RankProcesses(proc)
-    logs = training_logs.TrainingLogs(
-        settings=around.settings.logs,
-        deliver=progress,
-        health=around.health,
-        period=period,
-        state=around.state,
-        forward=around.forward,
-        processes=processes,
-        now=around.now,
-    )
-    around.closing.callback(logs.close)
-    launches = nccl_ras.NcclRas(
-        settings=around.settings.ras,
-        deliver=progress,
-        health=around.health,
-        period=period,
-        processes=processes,
-        now=around.now,
-    )
-    around.closing.callback(launches.close)
-    operations = nccl_inspector.NcclInspector(
-        settings=around.settings.inspector,
-        deliver=around.deliver,
-        health=around.health,
-        period=period,
-        processes=processes,
-        now=around.now,
-    )
-    around.closing.callback(operations.close)
-    dumps = flight_recorder.FlightRecorderReader(
-        settings=around.settings.flight_recorder,
-        deliver=around.deliver,
-        still_since=progress.still_since,
-        health=around.health,
-        period=period,
-        processes=processes,
-        now=around.now,
-    )
-    around.closing.callback(dumps.close)
     return [
         gpus.GpuWatch(supervisor=gpu),
         gpu_bus.GpuBus(
@@ -235,16 +201,60 @@ def everything(around: ReaderContext) -> list[NodeReader]:
         gpu_faults.GpuFaults(
             period=period, fault_tracker=around.fault_tracker, health=around.health
         ),
-        kernel,
-        logs,
-        launches,
-        operations,
-        dumps,
+        around.until_end(kernel),
         *(
             gpus.GpuSubject(name, period=max(period, pace or 0.0), supervisor=gpu)
             for name, pace in SUBJECTS.items()
         ),
-        exported,
+        around.until_end(exported),
+    ]
+
+
+def _of_job_files(around: ReaderContext) -> list[NodeReader]:
+    """Return the readers of what a job's own libraries write; whose each file is, is read once."""
+    progress = StepProgress(around.deliver)
+    processes = RankProcesses(around.proc)
+    logs = training_logs.TrainingLogs(
+        settings=around.settings.logs,
+        deliver=progress,
+        health=around.health,
+        period=around.period,
+        state=around.state,
+        forward=around.forward,
+        processes=processes,
+        now=around.now,
+    )
+    launches = nccl_ras.NcclRas(
+        settings=around.settings.ras,
+        deliver=progress,
+        health=around.health,
+        period=around.period,
+        processes=processes,
+        now=around.now,
+    )
+    operations = nccl_inspector.NcclInspector(
+        settings=around.settings.inspector,
+        deliver=around.deliver,
+        health=around.health,
+        period=around.period,
+        processes=processes,
+        now=around.now,
+    )
+    dumps = flight_recorder.FlightRecorderReader(
+        settings=around.settings.flight_recorder,
+        deliver=around.deliver,
+        still_since=progress.still_since,
+        health=around.health,
+        period=around.period,
+        processes=processes,
+        now=around.now,
+    )
+    return [around.until_end(one) for one in (logs, launches, operations, dumps)]
+
+
+def _of_host(around: ReaderContext) -> list[NodeReader]:
+    period, proc = around.period, around.proc
+    return [
         cpu.CpuReader(period=period, proc=proc),
         memory.MemoryReader(period=period),
         filesystems.FilesystemReader(period=6 * period),
@@ -252,34 +262,55 @@ def everything(around: ReaderContext) -> list[NodeReader]:
         shared_memory.SharedMemory(period=period),
         blocked.BlockedProcessesReader(period=period, proc=proc),
         clock_offset.ClockOffsetReader(period=period),
-        trainer_cpu.TrainerCpu(period=period, workers=found, proc=proc),
-        trainer_memory.TrainerMemory(period=period, workers=found, proc=proc),
-        worker_memory.WorkerMemoryReader(period=6 * period, workers=found, proc=proc),
-        throttling.CpuThrottlingReader(period=period, trainers=around.trainers, proc=proc),
-        container_memory.ContainerMemory(period=period, trainers=around.trainers, proc=proc),
         pressure.PressureReader(period=period, proc=proc),
         paging.PagingReader(period=period, proc=proc),
         interfaces.InterfaceReader(period=period, proc=proc, sys=around.sys),
-        oom.OomKills(trainers=around.trainers, emit=around.emit, health=around.health, proc=proc),
+    ]
+
+
+def _of_trainers(around: ReaderContext) -> list[NodeReader]:
+    period, proc, trainers = around.period, around.proc, around.trainers
+    found = workers.LoaderWorkers(
+        trainers=trainers, adopt=around.adopt, refresh=2.5 * period, proc=proc
+    )
+    return [
+        trainer_cpu.TrainerCpu(period=period, workers=found, proc=proc),
+        trainer_memory.TrainerMemory(period=period, workers=found, proc=proc),
+        worker_memory.WorkerMemoryReader(period=6 * period, workers=found, proc=proc),
+        throttling.CpuThrottlingReader(period=period, trainers=trainers, proc=proc),
+        container_memory.ContainerMemory(period=period, trainers=trainers, proc=proc),
+        oom.OomKills(trainers=trainers, emit=around.emit, health=around.health, proc=proc),
         software.SoftwareReader(
-            emit=around.emit,
-            trainers=around.trainers,
-            state=around.state,
-            proc=proc,
-            sys=around.sys,
+            emit=around.emit, trainers=trainers, state=around.state, proc=proc, sys=around.sys
         ),
         allocation.AllocationReader(
             period=around.settings.attribution.period_seconds,
             settings=around.settings.attribution,
             attribution=around.attribution,
-            trainers=around.trainers,
+            trainers=trainers,
             health=around.health,
             proc=proc,
         ),
+    ]
+
+
+def _of_network(around: ReaderContext, boot: str) -> list[NodeReader]:
+    network = inventory.PortInventory(
+        settings=around.settings.network, sys=around.sys, proc=around.proc
+    )
+    counted = ports.NetworkPorts(
+        period=around.period,
+        inventory=network,
+        state=around.state,
+        boot=boot,
+        health=around.health,
+        emit=around.emit,
+    )
+    return [
         links.NetworkLinks(inventory=network, state=around.state, boot=boot, emit=around.emit),
-        counted,
+        around.until_end(counted),
         rails.NetworkRails(
-            period=6 * period,
+            period=6 * around.period,
             inventory=network,
             settings=around.settings.network,
             switch=around.settings.node.attributes.get("network.switch", ""),

@@ -30,7 +30,6 @@ class DiskReader:
         self._block = f"{sys}/block"
 
     def supported(self) -> tuple[bool, str]:
-        """Return whether there is a disk."""
         if next(self._disks(), None) is None:
             return False, "no disk is visible here"
         return True, ""

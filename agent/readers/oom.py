@@ -48,6 +48,7 @@ class OomKills:
     """Looks every second. A kill is reported when its victim ends, else a second later."""
 
     name = "oom_kills"
+    period = 1.0
 
     def __init__(
         self,
@@ -55,10 +56,8 @@ class OomKills:
         trainers: Callable[[], Sequence[TrainerProcess]],
         emit: Callable[[Event], None],
         health: AgentHealth,
-        period: float = 1.0,
         proc: Path = procfs.PROC,
     ) -> None:
-        self.period = period
         self._trainers = trainers
         self._emit = emit
         self._health = health

@@ -16,7 +16,6 @@ class SharedMemory:
         self._folder = folder
 
     def supported(self) -> tuple[bool, str]:
-        """Return whether it is there."""
         if os.path.ismount(self._folder):
             return True, ""
         return False, f"{self._folder} is not mounted here"

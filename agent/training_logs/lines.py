@@ -61,7 +61,6 @@ class LogLines:
         self._samples = 0
 
     def begin(self) -> None:
-        """Begin a turn."""
         self._samples = 0
 
     def take(self, source: LogSource, logged: Sequence[LoggedLine], now: float) -> None:

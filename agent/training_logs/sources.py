@@ -124,7 +124,6 @@ class LogSources:
         return (procfs.read(f"{self._proc}/{pid}/comm") or "").strip() in _SHELLS
 
     def find(self, now: float) -> dict[Inode, LogSource]:
-        """Return the files there are now."""
         self.refused = 0
         self._finds += 1
         found: dict[Inode, LogSource] = {}

@@ -127,7 +127,6 @@ def overlap(one: Entity, other: Entity) -> bool:
 
 
 def at(curve: Curve, lead: float) -> float:
-    """Return the probability of a lead."""
     if lead <= curve[0][0]:
         return curve[0][1]
     for (low, start), (high, end) in itertools.pairwise(curve):

@@ -25,7 +25,6 @@ def of_prior(cause: CatalogueCause, entity: Entity, weight: float, window: Windo
 
 
 def of_finding(relation: Relation, finding: Finding, weight: float) -> Evidence:
-    """Return the row of a finding."""
     return Evidence(
         relation=relation,
         family=kinds.catalogue()[finding.kind].family,

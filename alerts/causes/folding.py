@@ -43,7 +43,6 @@ Named = tuple[CandidateCause, FoldedRoot]
 
 
 def effect(symptom: Finding) -> Effect:
-    """Return what a symptom does to its job."""
     return kinds.catalogue()[symptom.kind].effect
 
 

@@ -133,7 +133,6 @@ def _reach(root: CandidateCause, topology: JobTopology) -> frozenset[int]:
 
 
 def _brings(ranks: frozenset[int], finding: Finding) -> bool:
-    """Return whether what slows these ranks shows as this finding."""
     if not kinds.catalogue()[finding.kind].timing:
         return False
     if finding.entity.type == "job":

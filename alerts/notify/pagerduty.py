@@ -31,7 +31,6 @@ _SEVERITIES = {"critical": "critical", "warning": "warning", "info": "info", "re
 
 
 def request(endpoint: NotifiedEndpoint, notice: OutboxNotice, at: float) -> HttpPost:  # noqa: ARG001
-    """Return the request of one attempt."""
     event = _event(notice) | {"routing_key": endpoint.secret}
     return HttpPost(endpoint.url, {"content-type": "application/json"}, bodies.encoded(event))
 

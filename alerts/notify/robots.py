@@ -12,7 +12,6 @@ from . import answers, bodies, plain, wording
 
 
 def request(url: str, content: Mapping[str, Any]) -> HttpPost:
-    """Return the request that posts a message."""
     headers = {"content-type": "application/json; charset=utf-8"}
     return HttpPost(url, headers, bodies.encoded(content))
 

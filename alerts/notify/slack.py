@@ -33,7 +33,6 @@ _GONE = (b"no_service", b"channel_is_archived", b"no_team")
 
 
 def request(endpoint: NotifiedEndpoint, notice: OutboxNotice, at: float) -> HttpPost:  # noqa: ARG001
-    """Return the request of one attempt."""
     body = bodies.encoded(_payload(notice))
     return HttpPost(endpoint.url, {"content-type": "application/json"}, body)
 

@@ -44,7 +44,6 @@ def message(notice: OutboxNotice) -> bytes:
 
 
 def notice(body: bytes, *, identity: str = "", console: str = "") -> OutboxNotice:
-    """Return the notice of a message."""
     content = json.loads(body)
     at = parse(content["timestamp"])
     return OutboxNotice(content["type"], at, content["data"], id=identity, console=console)

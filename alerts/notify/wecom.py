@@ -27,7 +27,6 @@ _MEANINGS = {
 
 
 def request(endpoint: NotifiedEndpoint, notice: OutboxNotice, at: float) -> HttpPost:  # noqa: ARG001
-    """Return the request of one attempt."""
     content = {
         "msgtype": "text",
         "text": {"content": robots.chat(notice, MOST_BYTES), "mentioned_list": []},

@@ -41,12 +41,10 @@ class MessageText:
 
     @property
     def lines(self) -> list[str]:
-        """Return the message as lines of plain text."""
         return [self.title, *(f"{label}: {text}" for label, text in self.rows)]
 
 
 def text(notice: OutboxNotice) -> MessageText:
-    """Return the message of a notice."""
     if notice.type == "digest":
         return _digest(notice)
     if "root_cause" not in notice.data:

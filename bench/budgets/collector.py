@@ -150,7 +150,6 @@ class _RoundSenders:
             pass
 
     def close(self) -> None:
-        """Close the connections."""
         self._threads.shutdown()
         for connection in self._connections:
             connection.close()

@@ -68,7 +68,6 @@ class EntryCosts:
 
 @contextmanager
 def counted(torch: Any) -> Generator[EntryCosts]:
-    """Count what a probe costs that is attached in here."""
     entries = EntryCosts()
     optimizer: Any = importlib.import_module(torch.optim.Optimizer.__module__)
     variable: Any = torch.autograd.Variable

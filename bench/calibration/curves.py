@@ -101,7 +101,6 @@ class CalibratedCurve:
 
     @property
     def error(self) -> float:
-        """Return the largest calibration error."""
         return max(self.errors.values())
 
 
@@ -151,7 +150,6 @@ def logistic(rows: Sequence[CalibrationAnswer]) -> Curve:
 
 
 def isotonic(rows: Sequence[CalibrationAnswer]) -> Curve:
-    """Return the isotonic regression."""
     leads, right, weights = _columns(rows)
     fit = IsotonicRegression(out_of_bounds="clip").fit(leads, right, sample_weight=weights)
     return _knots(fit.predict)

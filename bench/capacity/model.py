@@ -74,7 +74,6 @@ def fitted(runs: Sequence[SizeRun]) -> CapacityModel:
 
 
 def largest(runs: Sequence[SizeRun]) -> tuple[list[SizeRun], list[SizeRun]]:
-    """Return the runs of the largest size, and the others."""
     most = max(run.size.ranks for run in runs)
     return (
         [run for run in runs if run.size.ranks == most],

@@ -24,7 +24,6 @@ class CheckTally:
     verdicts: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
 
     def count(self, compared: str, node: str, verdict: str) -> None:
-        """Note a verdict."""
         self.verdicts.setdefault((compared, node), Counter())[verdict] += 1
 
 

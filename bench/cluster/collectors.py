@@ -79,7 +79,6 @@ class CollectorProcesses:
         return process is not None and process.poll() is None
 
     def pid(self, number: int) -> int:
-        """Return the process of one that runs."""
         process = self._processes[number]
         if process is None:
             raise RuntimeError(f"collector {number} does not run")

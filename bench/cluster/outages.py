@@ -195,7 +195,6 @@ def _until(holds: Callable[[], bool]) -> bool:
 
 
 def _goes_on(taken: AcknowledgedPayloads) -> bool:
-    """Tell whether more payloads are acknowledged."""
     before = len(taken.payloads)
     return _until(lambda: len(taken.payloads) >= before + _MORE)
 

@@ -46,12 +46,10 @@ class RealEpisode:
 
     @property
     def job(self) -> str:
-        """Return the id of the job."""
         return f"{self.shape}-{self.trouble}-{self.number}"
 
     @property
     def fault(self) -> str:
-        """Return the id of the fault."""
         return FAULTS[self.trouble]
 
     @property
@@ -60,7 +58,6 @@ class RealEpisode:
         return () if self.trouble in ("slow-exchange", "pauses") else (self.rank,)
 
     def troubled(self, step: int) -> bool:
-        """Return whether a step has the fault."""
         return self.begin <= step < self.end
 
 

@@ -173,6 +173,5 @@ def _slowdown(trace: OperationTrace, lost: Floats) -> float:
 
 
 def document(folder: Path) -> Mapping[str, Any]:
-    """Return all of it."""
     rows = list(slowdowns(folder))
     return {"traces": [row.document() for row in rows], "close": all(row.close for row in rows)}

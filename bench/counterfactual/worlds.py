@@ -35,7 +35,6 @@ class _MeteredRun:
     found: dict[IncidentId, tuple[StepComparison, TrackedIncident]]
 
     def play(self, made: recording.SimulatedRecording) -> None:
-        """Deliver a recording."""
         schedule = EvaluationSchedule(
             self.pipeline, ScheduleHooks(changed=self._changed, failed=_raise)
         )

@@ -95,7 +95,6 @@ class DeviceTrial:
 
     @property
     def _jobs(self) -> bool:
-        """Return whether jobs are tried at all."""
         return self._torch and (not self._no_cuda or self._rehearse)
 
     def _for(self, number: int) -> float:

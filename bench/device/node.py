@@ -46,7 +46,6 @@ class TriedNode:
         }
 
     def collector(self) -> None:
-        """Start the collector."""
         more = {
             "RANKSCOPE_DATA_DIR": str(self.folder / "collector"),
             "RANKSCOPE_HTTP__LISTEN": self.client.address.removeprefix("http://"),

@@ -257,7 +257,6 @@ PAYLOADS: dict[str, Callable[..., HostileRequest]] = {
 
 
 def payload(sends: str, number: int, arguments: Mapping[str, Any]) -> HostileRequest:
-    """Return the request of this number of an attack."""
     return PAYLOADS[sends](number, **arguments)
 
 

@@ -94,7 +94,6 @@ def label_values(
     span: QueryRange,
     values: Mapping[str, str],
 ) -> list[str]:
-    """Return what a variable offers."""
     match = _LABEL_VALUES.match(substituted(variable["query"]["query"], values))
     if match is None:
         raise ValueError(f"{variable['name']}: not label_values(series, label)")
@@ -124,7 +123,6 @@ def targets(
 
 
 def legend(asked: PanelTarget, labels: Mapping[str, str]) -> str:
-    """Return what the legend says of a series."""
     return _LEGEND.sub(lambda match: labels.get(match[1], ""), asked.legend)
 
 

@@ -27,7 +27,6 @@ class PrometheusQueries:
         return list(found) if isinstance(found, list) else []
 
     def range(self, expression: str, start: float, end: float, step: float) -> list[dict[str, Any]]:
-        """Return the series of a range query."""
         return list(
             self.ask("query_range", query=expression, start=start, end=end, step=step)["result"]
         )

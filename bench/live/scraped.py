@@ -117,7 +117,6 @@ def page(found: list[ScrapedSeries], target: str, at: float) -> str:
 
 
 def _key(metric: str, pairs: Attributes) -> tuple[str, Attributes]:
-    """Return a metric with the attributes that tell what is measured."""
     own = metrics.catalogue()[metric]
     place = {"hw.id", "gpu", "hw.vendor", "source", "rank", "device", "port", "mountpoint", "pid"}
     names = {*own.attributes, *own.optional} - place

@@ -45,7 +45,6 @@ class KernelFiles:
             os.close(fd)
 
     def read(self, path: Path) -> str:
-        """Return what a file says now."""
         return path.read_text(encoding="utf-8").strip()
 
     def add(self, path: Path, by: int) -> int:

@@ -116,7 +116,6 @@ class KernelLogDouble:
         return self.write(f"NVRM: Xid (PCI:{bus}): {code}, {who}, {text}")
 
     def sxid(self, address: str, code: int, text: str, *, link: int, fatal: bool = False) -> int:
-        """Log an SXID of an NVSwitch."""
         grade = "Fatal" if fatal else "Non-fatal"
         return self.write(
             f"nvidia-nvswitch0: SXid (PCI:{address}): {code:05d}, {grade}, Link {link:02d} {text}"

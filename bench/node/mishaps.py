@@ -37,7 +37,6 @@ def alarming(event: Event) -> bool:
 
 
 def named(event: Event) -> str:
-    """Return what kind of event it is."""
     valid: dict[str, Any] = dict(event.attributes)
     what = valid.get("code") or valid.get("signature") or valid.get("kind") or valid.get("state")
     return f"{event.name} {what}" if what else event.name

@@ -179,7 +179,6 @@ class NetworkTree:
         self.unplug_interface(interface)
 
     def unplug_interface(self, name: str) -> None:
-        """Take an interface away."""
         link = self._files.sys / "class" / "net" / name
         place = link.resolve()
         self._files.remove(link)

@@ -28,7 +28,6 @@ class KeptTrials:
         return self._known.get(seed)
 
     def add(self, found: TrialResult) -> None:
-        """Keep a trial."""
         document = {name.name: getattr(found, name.name) for name in dataclasses.fields(found)}
         document["acted"] = [dataclasses.asdict(truth) for truth in found.acted]
         with self._path.open("a") as file:

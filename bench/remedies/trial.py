@@ -143,7 +143,6 @@ class RemedyTrial:
         )
 
     def run(self) -> TrialResult:
-        """Run the trial to its end."""
         end = T0 + TRIAL_SECONDS
         while self._clock.at < end:
             self._clock.at += TICK_SECONDS

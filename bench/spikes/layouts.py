@@ -122,7 +122,6 @@ class TrainedModel:
                 norm.full_tensor().item()
 
     def update(self) -> None:
-        """Update the weights."""
         for optimizer in self.optimizers:
             if self.scaler is None:
                 optimizer.step()

@@ -52,7 +52,6 @@ def run(shape: SpikeShape, recorded: Path) -> SpikeRun:
 
 
 def of_recording(shape: SpikeShape, recorded: Path) -> SpikeRun:
-    """Return what comes of a run that was recorded."""
     return SpikeRun(shape, *replayed(recorded), recorded)
 
 

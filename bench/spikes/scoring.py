@@ -24,7 +24,6 @@ class RunScore:
 
 
 def score(fault: SpikeFault, run: SpikeRun) -> RunScore:
-    """Return what a run is worth."""
     first = [_first(one) for one in run.incidents]
     numeric = [one for one in first if one[0].startswith(("numerics.", "gpu.silent"))]
     spoken = [text for text in run.observations if _kind(text) in _OF_STEPS]

@@ -52,7 +52,6 @@ class TrainedAttempt:
 
 
 def train(told: TrainedAttempt) -> None:
-    """Train to the end."""
     shape, rank = told.shape, told.rank
     layout = shapes.layouts()[shape.layout]
     os.environ.update(told.environ)

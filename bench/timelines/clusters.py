@@ -57,7 +57,6 @@ class SimulatedCluster:
         loop.run(plan.seconds)
 
     def start(self, attempt: int, first_step: int, hosts: list[HostState]) -> None:
-        """Start an attempt of the job on hosts."""
         job = JobAttempt(
             self.loop, self.plan, self.reporter, self.recorder, self.curve, hosts,
             attempt, first_step, self.rng,

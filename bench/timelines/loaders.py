@@ -36,7 +36,6 @@ class BatchLoader:
             self.loop.fire(self.filled)
 
     def take(self) -> EventProcess:
-        """Wait for a batch and take it."""
         while not self.ready:
             self.filled = WaitSignal()
             yield self.filled

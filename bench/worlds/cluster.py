@@ -58,7 +58,6 @@ class ClusterLayout:
     stages: int
 
     def on_host(self, host: int) -> tuple[int, ...]:
-        """Return the ranks of a host."""
         return tuple(one.rank for one in self.ranks if one.host == host)
 
     def of_group(self, kind: str, rank: int) -> GroupPlace:

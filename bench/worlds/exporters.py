@@ -50,7 +50,6 @@ class HostExporter:
 
 
 def exporters(case: CaseSituation) -> list[HostExporter]:
-    """Draw the exporters of all hosts."""
     rng = case.plan.rng("exporters")
     small = case.plan.world < 64
     usual = float(rng.choice(_FAST if small else _FAST[3:]))

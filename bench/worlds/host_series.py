@@ -19,7 +19,6 @@ _PORT = 50e9
 def reported(
     case: CaseSituation, activity: RankActivity, exporters: Sequence[HostExporter]
 ) -> Iterator[MetricSeries]:
-    """Yield the series of every host."""
     rng = case.plan.rng("hosts")
     for index, exporter in enumerate(exporters):
         yield from _system(case, index, exporter, rng)

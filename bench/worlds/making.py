@@ -48,7 +48,6 @@ def make(plan: CasePlan, folder: Path) -> None:
 
 
 def truth(case: CaseSituation) -> dict[str, object]:
-    """Return what truth.json says."""
     plan = case.plan
     return {
         **case.truth.document(),

@@ -113,7 +113,6 @@ class WorldScore:
 
 
 def scored(truth: dict[str, Any], incidents: Sequence[dict[str, Any]]) -> CaseScore:
-    """Score the incidents of a case against its truth."""
     named = sorted((_named(one) for one in incidents), key=lambda one: one.opened)
     about = [one for one in named if _about(one, truth)]
     false = [one for one in named if not _about(one, truth)]

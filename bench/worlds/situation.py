@@ -72,7 +72,6 @@ class CaseSituation:
 
     @property
     def weak(self) -> bool:
-        """Return whether the fault is a weak one."""
         return self.plan.strength == "weak"
 
     @property
@@ -85,7 +84,6 @@ class CaseSituation:
         return self.plan.habits.get(name)
 
     def on_host_of(self, rank: int) -> tuple[int, ...]:
-        """Return all ranks on the host of a rank."""
         return self.layout.on_host(self.layout.ranks[rank].host)
 
     def fields(self, rank: int) -> dict[str, Any]:

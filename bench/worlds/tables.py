@@ -163,7 +163,6 @@ def faults() -> tuple[FaultRow, ...]:
 
 @cache
 def readings(of: str) -> tuple[ReadingRow, ...]:
-    """Return the rows of a file of readings/."""
     return tuple(_rows(ReadingRow, "reading", f"readings/{of}.toml"))
 
 

@@ -36,7 +36,6 @@ class StepRecords:
 
     @property
     def durations(self) -> np.ndarray:
-        """Return the duration of each step."""
         return np.asarray(self.ends - self.begins)
 
 
@@ -52,7 +51,6 @@ class JobAttempt:
 
 
 def attempts(case: CaseSituation) -> tuple[JobAttempt, ...]:
-    """Run all attempts of the job."""
     mark, world = case.restart, case.plan.world
     ends = min(case.end, mark.at if mark else case.stop.ends if case.stop else case.end)
     first = _simulated(case, 0, world, case.first_step_at, case.first_step, ends)

@@ -45,7 +45,6 @@ class ValueCurve:
         )
 
     def loss(self, steps: np.ndarray) -> np.ndarray:
-        """Return the noiseless loss at steps."""
         return self.floor + (self.start - self.floor) * (1.0 + steps / 6.0) ** -self.power
 
     def grad_norm(self, steps: np.ndarray) -> np.ndarray:

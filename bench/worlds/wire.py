@@ -63,6 +63,5 @@ def metric_lines(
 
 
 def log_line(resource: HostResource, event: EventRecord) -> str:
-    """Return a request with one log record."""
     pairs = event.attributes.items()
     return otlp_lines.log_request(resource.text(), event.name, event.at, pairs)

@@ -13,7 +13,6 @@ EXTRA: str | None = "agent"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "--config",
         type=Path,

@@ -17,7 +17,6 @@ _OBSERVED = 32
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     parser.add_argument("job", nargs="?", help="id of the job")
     parser.add_argument("step", nargs="?", type=int, help="the step in question")
     parser.add_argument("--rank", type=int, default=0, help="rank to recompute (default: 0)")

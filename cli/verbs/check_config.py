@@ -17,7 +17,6 @@ _PROCESSES = ("collector", "agent")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     parser.add_argument("file", type=Path, help="YAML settings file")
     parser.add_argument(
         "--for", dest="process", choices=_PROCESSES, help="whose file it is (default: by its keys)"

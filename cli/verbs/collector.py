@@ -13,7 +13,6 @@ EXTRA: str | None = "collector"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     parser.add_argument("--config", type=Path, help="YAML settings file")
 
 

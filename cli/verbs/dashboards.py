@@ -10,7 +10,6 @@ EXTRA: str | None = "dashboards"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     build = actions.add_parser("build", help="write dashboards, rules and provisioning as files")
     build.add_argument(

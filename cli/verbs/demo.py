@@ -17,7 +17,6 @@ TRAINERS = ("auto", "torch", "numpy")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "--fault",
         choices=FAULTS,

@@ -25,7 +25,6 @@ _SETTINGS = "RANKSCOPE_"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "path",
         type=Path,

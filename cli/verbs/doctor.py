@@ -27,7 +27,6 @@ _STATES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("--json", action="store_true", help="one JSON object a reader and line")
     parser.add_argument(
         "--profile",

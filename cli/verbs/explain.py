@@ -10,7 +10,6 @@ EXTRA: str | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     parser.add_argument(
         "id", nargs="?", help="the incident's id, or its beginning where that is unique"
     )

@@ -13,7 +13,6 @@ _VERDICTS = ("correct", "wrong", "unsure")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     parser.add_argument("id", help="the incident's id, or its beginning where that is unique")
     parser.add_argument(
         "verdict",

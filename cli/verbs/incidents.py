@@ -13,7 +13,6 @@ _HEAD = ("ID", "STATUS", "SEVERITY", "OPENED (UTC)", "JOB", "FAULT", "WHERE")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     parser.add_argument("--status", choices=("open", "acknowledged", "resolved"))
     parser.add_argument("--severity", choices=("critical", "warning", "info"))
     parser.add_argument("--job", help="only incidents of this job")

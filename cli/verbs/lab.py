@@ -14,7 +14,6 @@ EXTRA: str | None = "lab"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the actions and their arguments."""
     laboratory.add_arguments(parser)
 
 

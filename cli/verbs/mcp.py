@@ -11,7 +11,6 @@ _LISTEN = "127.0.0.1:8472"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     parser.add_argument(
         "--http",
         nargs="?",

@@ -23,7 +23,6 @@ _HEAD = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     parser.add_argument("--type", choices=("gpu", "nic", "host", "switch", "storage"))
     parser.add_argument("--since", help="only incidents since then (RFC 3339 or epoch)")
     parser.add_argument(

@@ -13,7 +13,6 @@ _HEAD = ("FAULT", "CATALOGUE", "LEARNT", "CONFIRMED HERE")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     parser.add_argument("--all", action="store_true", help="faults that nobody confirmed, too")
     parser.add_argument(
         "--reset", action="store_true", help="forget what was learnt; incidents keep their feedback"

@@ -14,7 +14,6 @@ _PAUSE_SECONDS = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     parser.add_argument("job", help="id of the job")
     parser.add_argument(
         "--ranks",

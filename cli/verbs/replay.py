@@ -25,7 +25,6 @@ _PROGRESS_SECONDS = 0.5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     parser.add_argument(
         "path",
         type=Path,
@@ -216,7 +215,6 @@ def _time(option: str, text: str) -> float:
 
 
 def _wrong_use(arguments: argparse.Namespace) -> str | None:
-    """Return what is wrong with the arguments together."""
     if arguments.log:
         other = arguments.path is not None or arguments.prometheus is not None
         return "give --log or PATH or --prometheus URL" if other else None

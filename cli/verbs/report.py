@@ -14,7 +14,6 @@ EXTRA: str | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     parser.add_argument(
         "--by", default="week,user,job", help="some of week,user,job,fault; default: week,user,job"
     )
@@ -45,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the report."""
     if arguments.slowest and not arguments.job:
         terminal.complain("rankscope report: --slowest needs --job, the id of one job")
         return 2

@@ -17,7 +17,6 @@ _PREFIX = "rks_"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     actions = parser.add_subparsers(dest="action", required=True)
     for name, text in (
         ("new", "print a new token once, and its line for api.tokens"),

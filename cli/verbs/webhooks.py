@@ -15,7 +15,6 @@ _MESSAGES = ("CREATED (UTC)", "STATE", "TRIES", "TYPE", "INCIDENT", "LAST ANSWER
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's arguments."""
     parser.add_argument(
         "action",
         choices=("list", "test", "deliveries", "replay"),

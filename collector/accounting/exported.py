@@ -77,7 +77,6 @@ class IncidentMetrics(Collector):
         yield from self._checks(self._clock.now())
 
     def _host_lost(self, now: float) -> Metric:
-        """Return what was lost to each host, those that lost most."""
         family = families.HOST_LOST.counter()
         lost = self._ledger.lost_by_host(since=now - _RECENT_SECONDS)
         worst = sorted(lost, key=lambda host: (-sum(lost[host].values()), host))

@@ -29,7 +29,6 @@ class MetricFamily:
     most: int = MOST_SERIES
 
     def gauge(self) -> GaugeMetricFamily:
-        """Return the family, empty."""
         return GaugeMetricFamily(self.name, self.help, labels=self.labels)
 
     def counter(self) -> CounterMetricFamily:

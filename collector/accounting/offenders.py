@@ -29,7 +29,6 @@ class OffenderRecord:
 
     @property
     def jobs(self) -> list[str]:
-        """Return the jobs that it was named in."""
         return sorted({job for row in self.record for job in row.jobs})
 
     @property

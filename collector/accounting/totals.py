@@ -36,7 +36,6 @@ class AccountingQuery:
     fault: str | None = None
 
     def incident(self, row: IncidentCosts, user: str) -> bool:
-        """Return whether an incident counts."""
         return (
             (self.since is None or row.opened_at >= self.since)
             and (self.until is None or row.opened_at < self.until)

@@ -111,7 +111,6 @@ class ConnectionRegister:
         self._by_owner.setdefault(sender, {})[connection] = None
 
     def closed(self, connection: HttpConnection) -> None:
-        """Forget a connection."""
         if connection in self._owners:
             self._leave(connection, self._owners.pop(connection))
         self._awaited.pop(connection, None)

@@ -33,7 +33,6 @@ class RankNumber(Convertor[int]):
         return int(value)
 
     def to_string(self, value: int) -> str:
-        """Return the rank as a part of a path."""
         return str(value)
 
 

@@ -14,7 +14,9 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from ...alerts.causes.runbook_pages import RunbookError
 from ..intake.waiting import UnavailableError
+from ..profiles.shelf import UnknownProfileError
 from ..store.errors import RefusedError, UnknownIdError, UnusableError
 
 MEDIA_TYPE = "application/problem+json"
@@ -66,7 +68,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(ProblemError, _problem)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(UnknownIdError, _unknown)
+    for unknown in (UnknownIdError, UnknownProfileError, RunbookError):
+        app.add_exception_handler(unknown, _unknown)
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(UnusableError, _unusable)
     app.add_exception_handler(UnavailableError, _unavailable)

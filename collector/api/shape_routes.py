@@ -41,7 +41,6 @@ class ShapeRouter(APIRouter):
     """A router whose answers are shapes; what answers with something else is FastAPI's own."""
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **more: Any) -> None:
-        """Add a route as FastAPI does."""
         model = more.get("response_model")
         if not _is_shape(model):
             model = inspect.signature(endpoint).return_annotation
@@ -55,7 +54,6 @@ class ShapeRouter(APIRouter):
 
 
 def _is_shape(model: Any) -> bool:
-    """Return whether a model is a shape or a list of one."""
     inner = (get_args(model) or (model,))[0]
     return isinstance(inner, type) and issubclass(inner, DocumentShape)
 

@@ -34,6 +34,7 @@ from .logs import (
     standing_losses,
     survival,
 )
+from .logs.contents import LogContents
 
 _HEAD = 4096
 _KINDS = (
@@ -73,22 +74,7 @@ def _read(
     found: ArtefactContents,
     zone: tzinfo | None,
 ) -> None:
-    empty: list[str] = []
-    of_kind: dict[str, dict[str, Path]] = {name: {} for name in _KINDS}
-    for name, file in files.items():
-        try:
-            with file.open("rb") as opened:
-                head = opened.read(_HEAD)
-        except OSError as error:
-            found.unread[name] = f"cannot be read: {error.strerror}"
-            continue
-        kind = _kind(head)
-        if not head:
-            empty.append(name)
-        if kind in of_kind:
-            of_kind[kind][name] = file
-        else:
-            found.unread[name] = kind
+    of_kind, empty = _sorted(files, found)
     dumps = recorders.load(of_kind["dump"], of_kind["page"], found)
     # What begins with an answer of RAS may go on as a log.
     written = {**of_kind["log"], **of_kind["ras"]}
@@ -120,28 +106,13 @@ def _read(
         lines.events += [(rank, "", event) for rank, event in one.events]
     nccl.read_inspector(of_kind["inspector"], resource, found)
     if lines.tabled:
-        from .hosts import tables  # noqa: PLC0415  most folders hold none
-
-        job = tables.TableJob(
-            lines.processes,
-            lines.kernels,
-            lines.span(),
-            size=max(found.world_size, lines.survey.size),
-            alone=not (lines.processes or lines.samples or found.samples),
-            zone=zone,
-        )
-        tables.add({name: written[name] for name in sorted(lines.tabled)}, job, resource, found)
-    exported = of_kind["exporter"]
-    if exported and not lines.kernels.hosts:
-        from .hosts import pages  # noqa: PLC0415  it loads the tables of all vendors
-
-        lines.kernels.hosts |= pages.hosts(exported)
-    settling.add(lines, resource, found)
-    if exported:
-        from .hosts import pages  # noqa: PLC0415  as above
-
+        tabled = {name: written[name] for name in sorted(lines.tabled)}
+        _add_tables(tabled, lines, resource, found, zone)
+    if exported := of_kind["exporter"]:
         alone = len(exported) == sum(map(len, of_kind.values()))
-        pages.read(exported, resource, found, alone=alone)
+        _settle_with_pages(exported, lines, resource, found, alone=alone)
+    else:
+        settling.add(lines, resource, found)
     if of_kind["check"] or lines.checking:
         from .hosts import check_reports as checked  # noqa: PLC0415  most folders hold none
 
@@ -158,6 +129,66 @@ def _read(
     last_words.add(of_kind["log"], lines.whose, resource, found)
     paces.add(short.slow, resource, found)
     open_ends.add(of_kind["log"], lines.whose, found)
+
+
+def _sorted(
+    files: Mapping[str, Path], found: ArtefactContents
+) -> tuple[dict[str, dict[str, Path]], list[str]]:
+    """Return the files by kind, and the names of empty ones."""
+    empty: list[str] = []
+    of_kind: dict[str, dict[str, Path]] = {name: {} for name in _KINDS}
+    for name, file in files.items():
+        try:
+            with file.open("rb") as opened:
+                head = opened.read(_HEAD)
+        except OSError as error:
+            found.unread[name] = f"cannot be read: {error.strerror}"
+            continue
+        kind = _kind(head)
+        if not head:
+            empty.append(name)
+        if kind in of_kind:
+            of_kind[kind][name] = file
+        else:
+            found.unread[name] = kind
+    return of_kind, empty
+
+
+def _add_tables(
+    tabled: Mapping[str, Path],
+    lines: LogContents,
+    resource: TelemetryResource,
+    found: ArtefactContents,
+    zone: tzinfo | None,
+) -> None:
+    from .hosts import tables  # noqa: PLC0415  most folders hold none
+
+    job = tables.TableJob(
+        lines.processes,
+        lines.kernels,
+        lines.span(),
+        size=max(found.world_size, lines.survey.size),
+        alone=not (lines.processes or lines.samples or found.samples),
+        zone=zone,
+    )
+    tables.add(tabled, job, resource, found)
+
+
+def _settle_with_pages(
+    exported: Mapping[str, Path],
+    lines: LogContents,
+    resource: TelemetryResource,
+    found: ArtefactContents,
+    *,
+    alone: bool,
+) -> None:
+    """Settle what logs say beside pages of exporters, which may name the host of a kernel's log."""
+    from .hosts import pages  # noqa: PLC0415  it loads the tables of all vendors
+
+    if not lines.kernels.hosts:
+        lines.kernels.hosts |= pages.hosts(exported)
+    settling.add(lines, resource, found)
+    pages.read(exported, resource, found, alone=alone)
 
 
 def _nothing_read(paths: Sequence[Path], found: ArtefactContents) -> str:

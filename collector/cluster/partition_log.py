@@ -223,7 +223,6 @@ class DecisionStream(InStream):
         return True
 
     def read(self, after: Offset | None) -> Iterator[tuple[JournalEntry, Offset]]:
-        """Yield every decision that is kept."""
         last, _ = self._connection.call(self._newest(), _SECONDS)
         at_ns, sequence = messages.place(after)
         reader = StreamReader(

@@ -68,7 +68,6 @@ class ConcludedFlow:
         self._refuse()
 
     def read(self, question: Callable[[DetectionPipeline], T]) -> T:
-        """Return the answer of a question to the pipeline."""
         with self._one:
             return question(self._pipeline)
 

@@ -28,7 +28,6 @@ class BodyError(Exception):
 
 
 def too_large(limit: int) -> BodyError:
-    """Return the error for a body over the limit."""
     return BodyError(413, f"the body is larger than {limit} bytes after decompression")
 
 

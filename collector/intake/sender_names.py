@@ -91,7 +91,6 @@ class SenderNames:
 
     @classmethod
     def of(cls, settings: IntakeSettings) -> "SenderNames":
-        """Return those with the bounds of the settings."""
         return cls(jobs=settings.max_jobs_of_sender, hosts=settings.max_hosts_of_sender)
 
     def refuses(self, decoded: DecodedPayload, sender: tuple[str, ...]) -> SenderBound | None:

@@ -57,12 +57,10 @@ class PayloadTurns:
 
     @property
     def small(self) -> bool:
-        """Tell whether it is a small payload's turn."""
         return bool(self._small)
 
     @property
     def large(self) -> bool:
-        """Tell whether it is a large payload's turn."""
         return bool(self._large)
 
     def add(self, waiting: Waiting) -> None:

@@ -97,7 +97,6 @@ class SegmentTemplates:
         self._numbered = 0
 
     def known(self, layout: BodyLayout) -> BodyTemplate | None:
-        """Return the template of a layout in this segment."""
         return self._known.get(layout.digest)
 
     def fresh(self, layout: BodyLayout, body: bytes) -> BodyTemplate | None:

@@ -24,7 +24,6 @@ class KubernetesApi:
         """What the last answer was, where it was none of `written`."""
 
     def patch_status(self, node: str, body: Mapping[str, Any]) -> Outcome:
-        """Set conditions of a node."""
         return self._send(
             "PATCH",
             f"/api/v1/nodes/{quote(node, safe='')}/status",

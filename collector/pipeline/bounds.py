@@ -10,12 +10,10 @@ if TYPE_CHECKING:
 
 
 def of_texts(settings: "EvaluationSettings") -> TextBounds:
-    """Return the bounds of texts and names."""
     return TextBounds(settings.max_text_bytes, settings.max_name_bytes)
 
 
 def of_windows(settings: "EvaluationSettings") -> WindowBounds:
-    """Return the bounds of what windows hold."""
     return WindowBounds(
         jobs=settings.max_jobs,
         hosts=settings.max_hosts,

@@ -54,7 +54,6 @@ class _DetectorTurn:
 
     @classmethod
     def of(cls, detector: Detector) -> "_DetectorTurn":
-        """Return what a detector says."""
         cadence = detector.cadence_seconds
         return cls(
             detector,

@@ -59,7 +59,6 @@ class PrometheusClient:
         self._client = settings.client({"Accept": "application/json"})
 
     def close(self) -> None:
-        """Close the connection."""
         self._client.close()
 
     def query(self, expression: str, at: float) -> QueryResult:

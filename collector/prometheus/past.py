@@ -20,13 +20,12 @@ def ticks(
     end: float,
     *,
     warn: Callable[[str], None],
-    asking: PrometheusClient | None = None,
 ) -> Iterator[tuple[float, bytes]]:
     """Yield (time, WriteRequest) of what was scraped in (start, end], in order.
 
     Raises RecordingError for a store that does not answer. `warn` gets what it warns of, once.
     """
-    asking = asking or PrometheusClient(settings)
+    asking = PrometheusClient(settings)
     reading = StoreReading(settings, asking)
     said: set[str] = set()
     found = False

@@ -37,7 +37,6 @@ class StorePoller:
         submit: Submit,
         clock: Clock,
         health: CollectorHealth,
-        asking: PrometheusClient | None = None,
         polls: Callable[[], bool] = lambda: True,
     ) -> None:
         """Take settings; `polls` returns whether this one of several collectors polls."""
@@ -45,7 +44,7 @@ class StorePoller:
         self._submit = submit
         self._clock = clock
         self._health = health.polling
-        self._asking = asking or PrometheusClient(settings)
+        self._asking = PrometheusClient(settings)
         self._polls = polls
         self._reading = StoreReading(settings, self._asking)
         self._until = -math.inf
@@ -172,7 +171,6 @@ def pollers(
     health: CollectorHealth,
     polls: Callable[[], bool] = lambda: True,
 ) -> list[StorePoller]:
-    """Return a poller for each store."""
     return [
         StorePoller(one, submit=submit, clock=clock, health=health, polls=polls) for one in settings
     ]

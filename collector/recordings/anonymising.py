@@ -60,7 +60,6 @@ class StandInNames:
             self._new(job, "job")
 
     def resource(self, found: TelemetryResource) -> TelemetryResource:
-        """Return a resource under other names."""
         return replace(
             found,
             host=self._name(found.host, "host") if found.host else "",
@@ -70,7 +69,6 @@ class StandInNames:
         )
 
     def pairs(self, found: Mapping[str, Scalar]) -> dict[str, Scalar]:
-        """Return attributes with other names in their values."""
         return {key: self._value(key, value) for key, value in found.items()}
 
     def identity(self, text: str) -> str:

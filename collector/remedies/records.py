@@ -21,7 +21,6 @@ _CHANGING = frozenset(
 
 
 def document(row: RemedyRecord, steps: Sequence[RemedyStep] = ()) -> ActionRecordDocument:
-    """Return the record of an action, with its steps."""
     measured: Mapping[str, Any] = row.measured
     return ActionRecordDocument(
         id=row.id,

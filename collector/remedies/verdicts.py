@@ -63,7 +63,6 @@ class ExecutorReach:
     kinds: frozenset[RemedyKind]
 
     def takes(self, job: str) -> bool:
-        """Return whether a job is one of its."""
         return not self.jobs or any(fnmatchcase(job, pattern) for pattern in self.jobs)
 
 

@@ -15,7 +15,6 @@ _OUTCOMES: Mapping[str, str] = {
 
 
 def named(action: RemedyKind, job: str, host: str | None, entity: Mapping[str, Any]) -> str:
-    """Return an action in words."""
     match action:
         case "restart":
             return f"restart of {job} in place"
@@ -30,7 +29,6 @@ def named(action: RemedyKind, job: str, host: str | None, entity: Mapping[str, A
 
 
 def of_record(row: RemedyRecord) -> str:
-    """Return the action of a record in words."""
     return named(row.action, row.job, row.host, row.entity)
 
 

@@ -74,7 +74,6 @@ class CollectorSettings(SettingsSection):
 
     @property
     def profiles_folder(self) -> Path:
-        """Return the folder of profiles and their traces."""
         return self.data_dir / "profiles"
 
     @property

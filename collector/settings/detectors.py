@@ -23,7 +23,6 @@ class RuleSettings(SettingsSection):
     )
 
     def rule(self) -> SelectionRule:
-        """Return it as the selection takes it."""
         return SelectionRule(self.jobs, self.clusters, self.disabled, self.parameters)
 
 

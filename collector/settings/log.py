@@ -70,7 +70,6 @@ class LogSettings(SettingsSection):
 
     @property
     def servers(self) -> list[str]:
-        """Return the servers' URLs."""
         return [one.strip() for one in self.url.split(",") if one.strip()]
 
     @property

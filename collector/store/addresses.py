@@ -61,7 +61,6 @@ def checked(host: str, port: int, *, resolve: Resolve = resolve) -> list[str]:
 
 
 def literal(host: str) -> bool:
-    """Tell whether a host is written as an address."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

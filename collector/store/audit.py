@@ -85,13 +85,4 @@ def trim(db: Connection, *, before: float) -> int:
 
 
 def _done(row: Row[Any]) -> AuditRow:
-    return AuditRow(
-        id=row.id,
-        at=row.at,
-        token=row.token,
-        author=row.author,
-        action=row.action,
-        subject=row.subject,
-        details=json.loads(row.details),
-        number=row.number,
-    )
+    return AuditRow(**{**row._asdict(), "details": json.loads(row.details)})

@@ -79,8 +79,5 @@ def _untold(host: str, now: float) -> Select[Any]:
     )
 
 
-_COLUMNS = [column.name for column in rows_of.columns]
-
-
 def _record(row: Row[Any]) -> CheckRequestRecord:
-    return CheckRequestRecord(**dict(zip(_COLUMNS, row, strict=True)))
+    return CheckRequestRecord(**row._asdict())

@@ -141,8 +141,5 @@ def trim(db: Connection, *, before: float) -> int:
     return db.execute(delete(rows_of).where(rows_of.c.at < before)).rowcount
 
 
-_COLUMNS = [column.name for column in rows_of.columns]
-
-
 def _record(row: Row[Any]) -> NumberedCheck:
-    return NumberedCheck(**dict(zip(_COLUMNS, row, strict=True)))
+    return NumberedCheck(**row._asdict())

@@ -84,6 +84,12 @@ class IncidentCosts:
         return self.measured.hours.times(share)
 
 
+_AS_KEPT = (
+    "id", "job", "fault", "severity", "status", "opened_at", "detected_at", "updated_at",
+    "acknowledged_at", "resolved_at", "gpu_seconds_lost",
+)  # fmt: skip
+
+
 def every(db: Connection) -> list[IncidentCosts]:
     """Return a row for each incident, the oldest onset first."""
     jobs: dict[str, list[str]] = {}
@@ -94,23 +100,8 @@ def every(db: Connection) -> list[IncidentCosts]:
         for row in db.execute(select(roots))
     }
     verdicts = _verdicts(db)
-    rows = db.execute(
-        select(
-            incidents.c.id,
-            incidents.c.job,
-            incidents.c.fault,
-            incidents.c.severity,
-            incidents.c.status,
-            incidents.c.opened_at,
-            incidents.c.detected_at,
-            incidents.c.updated_at,
-            incidents.c.acknowledged_at,
-            incidents.c.resolved_at,
-            incidents.c.gpu_seconds_lost,
-            incidents.c.counterfactual,
-        ).order_by(incidents.c.opened_at, incidents.c.id)
-    )
-    found = rows.all()
+    columns = (incidents.c[name] for name in (*_AS_KEPT, "counterfactual"))
+    found = db.execute(select(*columns).order_by(incidents.c.opened_at, incidents.c.id)).all()
     several = [
         row.id
         for row in found
@@ -120,19 +111,9 @@ def every(db: Connection) -> list[IncidentCosts]:
     impacts = dict(_impacts(db, several))
     return [
         IncidentCosts(
-            job=row.job,
+            **{name: getattr(row, name) for name in _AS_KEPT},
             jobs=_ordered(row.job, jobs.get(row.id, ())),
-            fault=row.fault,
-            severity=row.severity,
-            status=row.status,
-            opened_at=row.opened_at,
-            detected_at=row.detected_at,
-            updated_at=row.updated_at,
-            acknowledged_at=row.acknowledged_at,
-            resolved_at=row.resolved_at,
-            gpu_seconds_lost=row.gpu_seconds_lost,
             taken=taken(impacts.get(row.id, {}), row.job, row.opened_at, row.gpu_seconds_lost),
-            id=row.id,
             root=named.get(row.id),
             verdict=(said := verdicts.get(row.id, {})).get("verdict"),
             named=really(said.get("entity"), said.get("fault"), named.get(row.id)),

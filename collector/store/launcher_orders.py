@@ -75,8 +75,5 @@ def _same(action: str, host: str) -> tuple[Any, Any]:
     return rows_of.c.action == action, rows_of.c.host == host
 
 
-_COLUMNS = [column.name for column in rows_of.columns]
-
-
 def _record(row: Row[Any]) -> LauncherOrderRecord:
-    return LauncherOrderRecord(**dict(zip(_COLUMNS, row, strict=True)))
+    return LauncherOrderRecord(**row._asdict())

@@ -120,16 +120,8 @@ def holding(found: Sequence[DeliveryMute], document: Mapping[str, Any]) -> Deliv
 
 
 def _mute(row: Row[Any]) -> DeliveryMute:
-    return DeliveryMute(
-        id=row.id,
-        kind=row.kind,
-        matchers=tuple(
-            RouteMatcher(name, tuple(patterns), negate)
-            for name, patterns, negate in json.loads(row.matchers)
-        ),
-        starts_at=row.starts_at,
-        ends_at=row.ends_at,
-        author=row.author,
-        comment=row.comment,
-        created_at=row.created_at,
+    matchers = tuple(
+        RouteMatcher(name, tuple(patterns), negate)
+        for name, patterns, negate in json.loads(row.matchers)
     )
+    return DeliveryMute(**{**row._asdict(), "matchers": matchers})

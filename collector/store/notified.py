@@ -129,6 +129,5 @@ class EndpointStore(StorePart):
             return outbox.trim(db, before=before)
 
     def queue(self) -> OutboxState:
-        """Return how the outbox stands."""
         with self._database.read() as db:
             return OutboxState(*outbox.standing(db))

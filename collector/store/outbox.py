@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, and_, case, delete, func, insert, or_, select, update
@@ -290,13 +290,14 @@ def history(
     db: Connection, endpoint: str, *, state: State | None, limit: int, before: int | None
 ) -> list[OutboxEntry]:
     """Return messages for an endpoint, the newest first; `before`: only with smaller numbers."""
-    query = select(outbox).where(outbox.c.endpoint == endpoint)
+    columns = (outbox.c[one.name] for one in fields(OutboxEntry))
+    query = select(*columns).where(outbox.c.endpoint == endpoint)
     if state is not None:
         query = query.where(outbox.c.state == state)
     if before is not None:
         query = query.where(outbox.c.number < before)
     rows = db.execute(query.order_by(outbox.c.number.desc()).limit(limit))
-    return [_entry(row) for row in rows]
+    return [OutboxEntry(*row) for row in rows]
 
 
 def replay(
@@ -331,19 +332,3 @@ def trim(db: Connection, *, before: float) -> int:
     """Delete finished messages older than that; return how many. Pending ones always stay."""
     finished = and_(outbox.c.state != "pending", outbox.c.finished_at < before)
     return db.execute(delete(outbox).where(finished)).rowcount
-
-
-def _entry(row: Row[Any]) -> OutboxEntry:
-    return OutboxEntry(
-        row.number,
-        row.webhook_id,
-        row.incident,
-        row.type,
-        row.state,
-        row.created_at,
-        row.due_at,
-        row.attempts,
-        row.finished_at,
-        row.last_status,
-        row.last_error,
-    )

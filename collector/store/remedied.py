@@ -9,6 +9,9 @@ from .parts import StorePart
 from .remedy_changes import PlannedRemedy, RemedyBudget
 from .remedy_rows import RemedyFilter, RemedyRecord, RemedyStep
 
+_ENTERED_AT_ONCE = 100
+"""Steps that timelines get in one go."""
+
 
 class RemedyStore(StorePart):
     """The record of actions. What is told LostLeaseError has to let go of the action at once."""
@@ -128,10 +131,10 @@ class RemedyStore(StorePart):
         with self._database.read() as db:
             return remedy_rows.steps(db, identities)
 
-    def remedy_steps_to_enter(self, limit: int = 100) -> list[tuple[RemedyStep, RemedyRecord]]:
+    def remedy_steps_to_enter(self) -> list[tuple[RemedyStep, RemedyRecord]]:
         """Return the oldest steps that no timeline has yet, each with its action."""
         with self._database.read() as db:
-            return remedy_rows.to_enter(db, limit)
+            return remedy_rows.to_enter(db, _ENTERED_AT_ONCE)
 
     def trim_remedies(self, *, before: float) -> int:
         """Delete actions that ended before that; return how many."""

@@ -80,9 +80,6 @@ class RemedyFilter:
     fault: str | None = None
 
 
-_COLUMNS = [column.name for column in remedies.columns]
-
-
 def find(db: Connection, identity: str) -> RemedyRecord:
     """Return an action. Raises UnknownIdError."""
     row = db.execute(select(remedies).where(remedies.c.id == identity)).one_or_none()
@@ -178,7 +175,7 @@ def _as_step(row: Row[Any]) -> RemedyStep:
 
 
 def _record(row: Row[Any]) -> RemedyRecord:
-    values = dict(zip(_COLUMNS, row, strict=True))
+    values = row._asdict()
     for name in ("entity", "seen", "measured"):
         values[name] = json.loads(values[name])
     return RemedyRecord(**values)

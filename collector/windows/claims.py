@@ -26,7 +26,6 @@ def admitted(attempt: JobAttempt, ranks: Ints) -> Flags:
 
 
 def note(attempt: JobAttempt, rows: Ints) -> None:
-    """Note that ranks are claimed."""
     checked = attempt.placements.checked
     checked[rows] = np.maximum(checked[rows], ONLY_CLAIMED)
 

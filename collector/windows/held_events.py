@@ -153,7 +153,6 @@ def _time_and_name(one: _HeldEvent) -> tuple[float, str]:
 
 
 def _rank_of(event: Event, topology: JobTopology) -> tuple[int | None, bool]:
-    """Return the rank that an event is of, and whether its process says so."""
     pairs, host = event.attributes, event.resource.host
     rank = rank_of(pairs)
     if event.resource.job is not None and rank is not None:

@@ -63,12 +63,10 @@ class ReportTimes:
             setattr(self, name, longer)
 
     def clear(self, row: int) -> None:
-        """Forget a host."""
         for name, fill in _UNREPORTED.items():
             getattr(self, name)[row] = fill
 
     def received(self, row: int, now: float) -> None:
-        """Note that a host reported."""
         last = self.last_received.item(row)
         gap = now - last
         usual = self.interval.item(row)

@@ -96,7 +96,6 @@ def _last_received(known: HostNumbers, number: int) -> float:
 
 
 def everything(_job: str) -> bool:
-    """Permit every job."""
     return True
 
 
@@ -140,7 +139,6 @@ def node(windows: TelemetryWindows, host: str, permits: Permits = everything) ->
 
 
 def device_ranks(windows: TelemetryWindows, job: str, host: str) -> dict[str, int]:
-    """Return the rank of a job that uses each device of a host."""
     found = topology(windows, job)
     if found is None:
         return {}

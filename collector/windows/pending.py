@@ -40,7 +40,6 @@ class PendingPoints:
         return self._points < MOST_POINTS and not self._held[series].any()
 
     def add(self, part: Part) -> None:
-        """Hold points."""
         self._parts.append(part)
         self._held[part[0]] = True
         self._points += len(part[0])

@@ -138,7 +138,6 @@ class PlacementColumns:
         )
 
     def column(self, name: str) -> "array[int]":
-        """Return a column for a topology."""
         return self.column_of(getattr(self, name)[: len(self.ranks)])
 
     @staticmethod

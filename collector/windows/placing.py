@@ -248,7 +248,6 @@ class SeriesPlacer(SeriesPlacement):
             attempt.version += 1
 
     def _of_attempt(self, attempt: JobAttempt, block: _SeriesBlock) -> None:
-        """Place series that are reported of an attempt."""
         block = self._admitted(attempt, block)
         if block.metric.name == DEVICE_INFO:
             self._devices(attempt.devices, block)
@@ -264,13 +263,11 @@ class SeriesPlacer(SeriesPlacement):
         self._steps(attempt, rows, block)
 
     def _steps(self, attempt: JobAttempt, rows: Ints, block: _SeriesBlock) -> None:
-        """Place values of steps."""
         name = plane_name(block.metric.name, block.metric, dict(block.rest))
         plane = attempt.grid.plane(name)
         self._claim(attempt.grid, attempt.number_in_windows, plane, rows, block)
 
     def _rank_readings(self, attempt: JobAttempt, rows: Ints, block: _SeriesBlock) -> None:
-        """Place readings of ranks."""
         plane = block.plane(attempt.readings)
         self._claim(attempt.readings, attempt.number_in_windows, plane, rows, block)
         attempt.version += 1

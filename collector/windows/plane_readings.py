@@ -40,7 +40,6 @@ class PlaneReadings(PeriodicReadings):
         return PeriodicReadings(*self._read(start, min(end, self._until)))
 
     def of(self, rows: Ints) -> PeriodicReadings:
-        """Return the readings of some rows."""
         parts = tuple(PlanePart(part.plane, part.rows[rows]) for part in self._parts)
         if len(parts) > 1:
             parts = tuple(part for part in parts if (part.rows >= 0).any()) or parts[:1]

@@ -54,18 +54,13 @@ class PlaneSet:
         plane.claims += 1
         self.version += 1
         may = sources <= plane.source[rows]
-        if np.count_nonzero(may) == len(may):
-            held = plane.writer[rows]
-            plane.writer[rows], plane.source[rows] = series, sources
-            stay = plane.writer[rows] == series
-            return stay, held[held >= 0]
-        held = plane.writer[rows[may]]
-        plane.writer[rows[may]] = series[may]
-        plane.source[rows[may]] = sources[may]
+        mine = slice(None) if np.count_nonzero(may) == len(may) else may
+        claimed = rows[mine]
+        held = plane.writer[claimed]
+        plane.writer[claimed], plane.source[claimed] = series[mine], sources[mine]
         # Two new ones for one row: the last stays.
-        lost = may.copy()
-        lost[may] = plane.writer[rows[may]] != series[may]
-        return may & ~lost, held[held >= 0]
+        may[mine] = plane.writer[claimed] == series[mine]
+        return may, held[held >= 0]
 
     def append(
         self, planes: Ints, rows: Ints, at: Floats, value: Floats, part: Ints | None = None

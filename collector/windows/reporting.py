@@ -120,7 +120,6 @@ class HostReports:
         return offset
 
     def received(self, host: int, owner: int, now: float) -> None:
-        """Note that an owner reported from a host."""
         known = self._known
         if now > known.arrived.item(host):
             known.arrived[host] = now

@@ -33,7 +33,6 @@ class PointWriter:
         self._pending.add((series, at, value, now))
 
     def flush(self) -> None:
-        """Write what is held."""
         if not self._pending:
             return
         series, at, value, part, now = pending.joined(self._pending.take())
@@ -41,12 +40,14 @@ class PointWriter:
         targets = placing.target[series]
         planes, rows = placing.plane[series].astype(np.int64), placing.row[series].astype(np.int64)
         for number in distinct(targets):
+            target = placing.targets[number] if number >= 0 else None
+            if target is None:
+                continue
             mine = (targets == number).nonzero()[0]
-            target = placing.targets[number]
             points = planes[mine], rows[mine], at[mine], value[mine], part[mine]
             if isinstance(target, StepGrid):
                 target.append_parts(*points, now[mine])
-            elif target is not None:
+            else:
                 target.append(*points)
                 if number % 4 == 1 and number > 4:
                     self._live(number // 4 - 1, *points[:2], now[mine])

@@ -148,7 +148,6 @@ def _config_map(name: str, text: str) -> dict[str, Any]:
 
 
 def _prometheus_rule() -> dict[str, Any]:
-    """Return the rules as the Prometheus operator takes them."""
     return {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PrometheusRule",

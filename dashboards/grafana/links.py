@@ -58,7 +58,6 @@ def every_dashboard() -> dashboard.DashboardLink:
 
 
 def console() -> dashboard.DashboardLink:
-    """Return the link to the console, for the top of each dashboard."""
     return (
         dashboard.DashboardLink("Console")
         .type(models.DashboardLinkType.LINK)

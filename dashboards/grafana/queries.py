@@ -47,7 +47,6 @@ def rows(expr: str) -> PanelQuery:
 
 
 def now(expr: str, legend: str = "") -> PanelQuery:
-    """Return a query for one number."""
     return PanelQuery(expr, legend, instant=True)
 
 

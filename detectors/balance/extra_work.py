@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -183,9 +182,8 @@ class ExtraWorkDetector(Detector):
             roles = np.zeros_like(roles)
         if not parts.stands_out(roles, parts.step_seconds(recent), _left(recent), least=lowest):
             return None
-        found = parts.excess(
-            window, steps, _left(steps), least=least, least_from_start=from_start, roles=roles
-        )
+        bounds = parts.ExcessBounds(least=least, least_from_start=from_start)
+        found = parts.excess(window, steps, _left(steps), bounds, roles=roles)
         return found if found and (not lone or _rank_0_alone(window, found, FEW)) else None
 
     def _prepares(
@@ -204,15 +202,13 @@ class ExtraWorkDetector(Detector):
         used = window.rank_readings.get(CPU)
         if not (steps.has(DATA) and steps.has(compute_time.COMM)):
             return None
-        look = partial(
-            parts.excess, window, steps, _sane(steps.plane(DATA)),
-            least=least, least_from_start=from_start, together=True,
-        )  # fmt: skip
-        found = (
-            look(always=1.0, persistence=0.6, seconds=ALL_ALONG_SECONDS, fewest=ALL_ALONG_STEPS)
-            if all_along
-            else look()
-        )
+        bounds = parts.ExcessBounds(least=least, least_from_start=from_start, together=True)
+        if all_along:
+            bounds = replace(
+                bounds,
+                always=1.0, persistence=0.6, seconds=ALL_ALONG_SECONDS, fewest=ALL_ALONG_STEPS,
+            )  # fmt: skip
+        found = parts.excess(window, steps, _sane(steps.plane(DATA)), bounds)
         if found is None:
             return None
         always = all_along and found.first <= parts.WARM_UP
@@ -268,9 +264,8 @@ class ExtraWorkDetector(Detector):
         if own is None:
             return None
         own = compute_time.per_token(own, steps)
-        found = parts.excess(
-            window, steps, own, least=self.least, least_from_start=self.least_from_start
-        )
+        bounds = parts.ExcessBounds(least=self.least, least_from_start=self.least_from_start)
+        found = parts.excess(window, steps, own, bounds)
         return None if found is None else (own, found)
 
     def _gathers(self, window: JobWindow, steps: StepValues) -> parts.PartExcess | None:

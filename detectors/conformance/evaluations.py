@@ -98,7 +98,6 @@ def _due(detector: Detector, window: JobWindow) -> list[str]:
 
 
 def _sound(detector: Detector, window: JobWindow, finding: Finding) -> Iterator[str]:
-    """Yield what is wrong with a finding."""
     kind = findings.catalogue().get(finding.kind)
     if finding.kind not in detector.kinds or kind is None:
         yield f"it reported {finding.kind}, which is not among its kinds"

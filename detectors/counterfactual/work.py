@@ -29,7 +29,6 @@ class RankWork:
         return self.data + self.beside
 
     def of(self, rows: Ints) -> "RankWork":
-        """Return the work of some rows."""
         return RankWork(self.data[rows], self.beside[rows], self.busy[rows])
 
     def put(self, rows: Ints, other: "RankWork") -> "RankWork":

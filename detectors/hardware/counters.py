@@ -33,11 +33,6 @@ class CounterGrowth:
     first: Floats
     last: Floats
 
-    def per_second(self) -> Floats:
-        """Return [rows], how fast they grew over the whole range."""
-        rate: Floats = self.total / np.maximum(self.seconds, 1e-9)
-        return rate
-
 
 def variants(
     held: Mapping[str, PeriodicReadings], metric: str

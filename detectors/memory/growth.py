@@ -77,7 +77,6 @@ class RowGrowth:
 
     @property
     def share(self) -> float:
-        """Return the share of the rows looked at that is in here."""
         return len(self.rows) / max(min(self.candidates, MOST_ROWS), 1)
 
     def of(self, chosen: Flags) -> "RowGrowth":

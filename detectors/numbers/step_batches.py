@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ...vocabulary.findings import Finding
+from ...vocabulary.groups import PLACED_REPLICAS
 from ...vocabulary.samples import Event
 from ..findings import INFORMATION, report
 from ..landmarks import StepLandmark
@@ -23,8 +24,6 @@ _FIGURES = {
 _MOST_IDS = 200
 _ALIKE = 8
 _ABOUT = 0.5
-_PLACED = "placed:"
-"""How the probe names ranks that have distributed tensors alike."""
 _STEPS_AGAIN, _STEPS_SAME = 2, 3
 
 
@@ -210,7 +209,7 @@ def _same_share(window: JobWindow, detector: str, said: Sequence[StepBatch]) -> 
         if not whose and (began := text(one.event, "weights_first")):
             # Parts of one model that were seeded alike have other weights from the first update on.
             whose = f"{began} {one.event.attributes.get('weights')}"
-        if whose.startswith(_PLACED):  # parts of one model read the same data rightly
+        if whose.startswith(PLACED_REPLICAS):  # parts of one model read the same data rightly
             continue
         if whose and text(one.event, "hash"):
             held.setdefault((one.step, whose), {})[one.row] = one

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
 
@@ -124,16 +124,18 @@ class DataWaitDetector(Detector):
         self, window: JobWindow, steps: StepValues, wait: Floats
     ) -> parts.PartExcess | None:
         """Return the ranks that wait: for much in the newest steps, or for little in a minute."""
-        look = partial(
-            parts.excess, window, steps, wait,
-            least_from_start=self.least_from_start, most=MOST_RANKS, alone=True, together=True,
+        bounds = parts.ExcessBounds(
+            least=self.least, least_from_start=self.least_from_start,
+            most=MOST_RANKS, alone=True, together=True,
         )  # fmt: skip
-        found = look(least=self.least)
+        found = parts.excess(window, steps, wait, bounds)
         if found is not None or self.least_small >= self.least:
             return found
-        return look(
-            least=self.least_small, persistence=0.6, seconds=SMALL_SECONDS, fewest=SMALL_STEPS
-        )
+        small = replace(
+            bounds,
+            least=self.least_small, persistence=0.6, seconds=SMALL_SECONDS, fewest=SMALL_STEPS,
+        )  # fmt: skip
+        return parts.excess(window, steps, wait, small)
 
     def _rank(self, window: JobWindow, found: parts.PartExcess, row: int) -> Finding:
         seen, peers = float(found.seconds[row]), float(found.peers[row])

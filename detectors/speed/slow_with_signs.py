@@ -234,7 +234,6 @@ def _standing(
 
 
 def _signs(window: JobWindow, detectors: Sequence[Detector]) -> Iterator[_MachineSign]:
-    """Yield what machines show, one for each of them that shows anything."""
     for detector in detectors:
         rows_of: dict[str, _MachineSign] = {}
         for found in detector.evaluate(window):

@@ -67,7 +67,6 @@ class ColumnTableReader:
         return True
 
     def end(self) -> list[DeviceTable]:
-        """Return the moments, one table each."""
         return [one for one in self.tables if one.devices]
 
     def _passes(self) -> bool:

@@ -29,7 +29,6 @@ class ProcessRowReader:
 
     @staticmethod
     def opens(line: str) -> bool:
-        """Tell whether a line is a header of processes on devices."""
         names, comma = _header(line)
         if "pid" not in names or not any(one in names for one in _DEVICE):
             return False
@@ -51,7 +50,6 @@ class ProcessRowReader:
         return True
 
     def end(self) -> list[DeviceTable]:
-        """Return the moments, one table each."""
         return [one for one in self.tables if one.devices]
 
     def _index(self, row: dict[str, str]) -> int | None:

@@ -49,7 +49,6 @@ class WaitingPart:
 
 @cache
 def catalogue() -> tuple[WaitingPart, ...]:
-    """Return all parts."""
     package = __package__ or ""
     return tuple(
         tables.packaged(WaitingPart, package, "stack_modules.toml", "part", beside="version source")

@@ -103,7 +103,6 @@ class NamedPoints:
         self.value.append(value)
 
     def batch(self) -> MetricsBatch:
-        """Return the points as a batch."""
         numbers = (np.frombuffer(column, np.int64) for column in self._numbers)
         series = self.streams.table.intern_many(*numbers)
         at, value = np.frombuffer(self.at, np.uint64), np.frombuffer(self.value, np.float64)

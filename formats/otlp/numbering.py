@@ -109,7 +109,6 @@ class KeyNumbers:
         return found
 
     def _put(self, keys: Keys, numbers: Numbers) -> None:
-        """Add keys to the arrays."""
         self._room(len(keys))
         self._used += len(keys)
         slots = self._slots(keys)

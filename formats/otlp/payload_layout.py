@@ -56,7 +56,6 @@ class PayloadLayout:
         return self.shape.slots()
 
     def batch(self, body: bytes) -> MetricsBatch:
-        """Return the points of a body that has this layout."""
         at, value = self.shape.gather(body)
         if self.kept and at.all():
             columns = PointColumns(self.series, seconds(at), value)

@@ -153,7 +153,6 @@ class SeriesTable:
         return number
 
     def kept(self, metric: int) -> bool:
-        """Return whether series of this metric are registered at all."""
         return metric not in self._unkept_metrics
 
     def intern(self, resource: TelemetryResource, metric: str, attributes: Attributes) -> int:

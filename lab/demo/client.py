@@ -40,7 +40,6 @@ class DemoClient:
         return cast("list[dict[str, Any]]", found["items"]) if found else []
 
     def incident(self, incident_id: str) -> dict[str, Any] | None:
-        """Return one incident document."""
         found = self._get(f"/api/v1/incidents/{urllib.parse.quote(incident_id, safe='')}")
         return cast("dict[str, Any] | None", found)
 

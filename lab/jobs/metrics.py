@@ -11,7 +11,6 @@ def gather_steps(environ: Mapping[str, str]) -> int:
 
 
 def predictions(rank: int, ordered_bytes: int) -> bytes:
-    """Return the results of one rank."""
     size = ordered_bytes or USUAL_BYTES
     return bytes((rank + 7 * number) % 251 for number in range(256)) * (size // 256 + 1)
 

@@ -69,7 +69,6 @@ class StarEnd:
                     pass
 
     def close(self) -> None:
-        """Close every connection."""
         for peer in self._peers.values():
             peer.close()
 

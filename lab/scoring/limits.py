@@ -43,7 +43,6 @@ class DelayLimit:
     unless: str = ""
 
     def holds(self, row: ScoredResult) -> bool:
-        """Return whether this limit is the one of a case."""
         case, truth = row.result.case, row.result.truth
         effects = {} if truth is None else truth.effects
         return (
@@ -68,7 +67,6 @@ class DelayLimit:
         return None if at is None or found is None else max(found.detected_at - at, 0.0)
 
     def seconds_of(self, row: ScoredResult) -> float:
-        """Return the limit of a case."""
         steps = self.steps * row.result.step_seconds
         return self.seconds + steps if self.sum else max(self.seconds, steps)
 

@@ -82,7 +82,6 @@ def empty(case: SuiteCase, key: str, *, error: str = "") -> CaseResult:
 
 
 def result(row: Mapping[str, Any]) -> CaseResult:
-    """Return the result of a document."""
     rest: dict[str, Any] = {**row, "truth": truth(row["truth"])}
     rest["also"] = tuple(one for each in row.get("also", ()) if (one := truth(each)) is not None)
     rest["found"] = {name: tuple(map(seen, rows)) for name, rows in row["found"].items()}

@@ -212,7 +212,6 @@ def truth(row: Mapping[str, Any] | None) -> CaseTruth | None:
 
 
 def seen(row: Mapping[str, Any]) -> SeenIncident:
-    """Return what a document says of an incident."""
     rest: dict[str, Any] = dict(row)
     rest["jobs"] = tuple(row["jobs"])
     rest["entity"] = None if row["entity"] is None else entity(row["entity"])
@@ -226,7 +225,6 @@ def seen(row: Mapping[str, Any]) -> SeenIncident:
 
 
 def entity(row: Mapping[str, Any]) -> Entity:
-    """Return the entity of a document."""
     return Entity(row["type"], row["id"], row["host"], _ranks(row["ranks"]))
 
 

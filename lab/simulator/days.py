@@ -27,7 +27,6 @@ _LOSSES: tuple[dict[str, Any], ...] = (
 
 
 def healthy(seed: int, *, seconds: float = 3600.0) -> SimulationScenario:
-    """Return one healthy scenario of this length."""
     random = np.random.default_rng([seed, 60])
     gpus = bool(random.random() < 0.8)
     small = random.random() < 0.15

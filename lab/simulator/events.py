@@ -38,7 +38,6 @@ class TimedEvents:
         self.found: list[TimedEvent] = []
 
     def of(self, attempt: SimulatedAttempt) -> None:
-        """Add the events of an attempt."""
         self._phases(attempt)
         self._numerics(attempt)
         self._ends(attempt)

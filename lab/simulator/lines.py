@@ -52,7 +52,6 @@ class DeliveryLines:
         self._templates: dict[int, _SeriesTemplate] = {}
 
     def metrics(self, parts: Sequence[Part]) -> str:
-        """Return the line of one delivery."""
         resources: dict[str, dict[str, list[str]]] = {}
         ends: dict[str, str] = {}
         for row, first, last in parts:

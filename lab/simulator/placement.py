@@ -46,7 +46,6 @@ class RankSeats:
 
     @property
     def world(self) -> int:
-        """Return the number of ranks."""
         return len(self.host)
 
 
@@ -76,7 +75,6 @@ def ports_on(cluster: SimulatedCluster, switch: str) -> list[tuple[int, int]]:
 
 
 def device_id(host: int, slot: int) -> str:
-    """Return the UUID of the device in a slot."""
     digest = hashlib.sha256(f"device {host} {slot}".encode()).hexdigest()
     return f"GPU-{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:32]}"
 

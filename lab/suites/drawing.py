@@ -70,7 +70,6 @@ def draw(suite: CaseSuite, *, seed: int | None = None, hours: float = 24.0) -> l
 
 
 def fault_id(kind: str) -> str:
-    """Return the fault id of a fault kind of the simulator."""
     return FAULTS[kind].id
 
 

@@ -30,7 +30,6 @@ def drawn_shapes(seed: int) -> tuple[ClusterShape, ...]:
 
 
 def drawn_habits(seed: int) -> tuple[ReportingHabit, ...]:
-    """Return the reporting habits of this seed."""
     random = np.random.default_rng([seed, 82])
     return tuple(
         _habit(random, number, np.random.default_rng([seed, 85, number]))

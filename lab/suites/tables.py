@@ -47,7 +47,6 @@ class ClusterShape:
 
     @property
     def gpus(self) -> bool:
-        """Return whether the cluster has accelerators."""
         return bool(self.cluster.get("gpus", True))
 
     @property
@@ -102,7 +101,6 @@ class SuiteTables:
         return tuple(row for row in self.shapes if name in row.suites)
 
     def habits_of(self, name: str) -> tuple[ReportingHabit, ...]:
-        """Return the reporting habits of a suite."""
         return tuple(row for row in self.habits if name in row.suites)
 
 

@@ -22,38 +22,79 @@ from .context import HookContext
 
 def install(context: HookContext) -> None:
     """Time every outermost backward pass, and keep its loss."""
-    torch, timeline, phases = context.torch, context.timeline, context.phases
-    tensor, compiling, clock = torch.Tensor, context.compiling, time.perf_counter
-    finite = math.isfinite
-    engine = getattr(torch.autograd.Variable, "_execution_engine", None)
-    queue = getattr(engine, "queue_callback", None)
-    asking = False
-    local_end = 0.0
+    one = _BackwardPass(context)
+    context.gradient_seen = one.gradient_seen
+    context.patches.replace(context.torch.autograd, "backward", one.timed)
 
-    def local_done() -> None:
-        nonlocal local_end
+
+class _BackwardPass:
+    """The pass in progress. local_end: when its local work ended, 0 unknown; asking: not yet asked.
+
+    Once a pass every attribute is a cold one, so what each needs is read once, at the start.
+    """
+
+    def __init__(self, context: HookContext) -> None:
+        engine = getattr(context.torch.autograd.Variable, "_execution_engine", None)
+        self._queue = getattr(engine, "queue_callback", None)
+        self._context = context
+        self._timeline = context.timeline
+        self._tensor = context.torch.Tensor
+        self._asking = False
+        self._local_end = 0.0
+
+    def timed(self, original: Function) -> Function:
+        """Return torch's function with what is timed around it."""
+        context, compiling, begin, end = (
+            self._context,
+            self._context.compiling,
+            self._begin,
+            self._end,
+        )
+
+        def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            # Re-entrant checkpointing calls backward inside backward: only the outermost counts.
+            if context.in_backward or not context.active or compiling():
+                return original(tensors, *args, **kwargs)
+            handle = None
+            try:
+                handle = begin(tensors)
+            except Exception:  # noqa: BLE001  the edge of the job
+                context.failed()
+            try:
+                return original(tensors, *args, **kwargs)
+            finally:
+                context.in_backward = False
+                try:
+                    end(handle)
+                except Exception:  # noqa: BLE001  the edge of the job
+                    context.failed()
+
+        return backward
+
+    def gradient_seen(self) -> None:
+        """Ask, in the pass's first hook, for the callback that marks the end of the local work."""
+        if self._asking and self._queue is not None:
+            self._asking = False
+            self._queue(self._local_done)
+
+    def _local_done(self) -> None:
         try:
-            if context.device is not None:
-                context.device.mark("local")
-            local_end = clock()
+            if self._context.device is not None:
+                self._context.device.mark("local")
+            self._local_end = time.perf_counter()
         except Exception:  # noqa: BLE001  the edge of the job
-            context.failed()
+            self._context.failed()
 
-    def seen() -> None:
-        nonlocal asking
-        if asking and queue is not None:
-            asking = False
-            queue(local_done)
-
-    def begun(_grad: Any) -> None:
+    def _loss_hook(self, _grad: Any) -> None:
         try:
-            seen()
+            self.gradient_seen()
         except Exception:  # noqa: BLE001  the edge of the job
-            context.failed()
+            self._context.failed()
 
-    def prepare(tensors: Any) -> Any:
-        nonlocal asking, local_end
-        asking, local_end = False, 0.0
+    def _begin(self, tensors: Any) -> Any:
+        """Begin a pass; return the handle of the hook that hangs on its loss, None for none."""
+        context, timeline, phases = self._context, self._timeline, self._context.phases
+        self._asking, self._local_end = False, 0.0
         context.in_backward = True
         timeline.batches.passes += 1
         phases.evaluation_signs = 0
@@ -62,79 +103,54 @@ def install(context: HookContext) -> None:
         if not timeline.begun:
             timeline.begin_first()
         loss: Any = tensors
-        if type(loss) is not tensor:
+        if type(loss) is not self._tensor:
             loss = next(iter(tensors), None) if isinstance(tensors, list | tuple) else None
-            if type(loss) is not tensor:
+            if type(loss) is not self._tensor:
                 return None
+        self._keep(loss)
+        if phases.current == "eval":
+            phases.enter("train")
+        if context.is_distributed or context.distributed():
+            self._asking = True
+            by_parameter = context.replicated and context.gradient_hooked
+            if not by_parameter and loss.requires_grad:
+                return loss.register_hook(self._loss_hook)
+        return None
+
+    def _keep(self, loss: Any) -> None:
+        """Keep the loss of this micro-batch, as it was before anything multiplied it."""
+        context = self._context
         source, context.unscaled = context.unscaled, None
         if context.given_loss is not None:
             source, context.given_loss = context.given_loss, None
         value = loss if source is None else source
-        if value.numel() == 1:
-            if value.is_cpu:  # device.type == "cpu", four times as fast
-                found = value.item()
-                if type(found) is float:
-                    step = timeline.open
-                    step.loss_sum += found
-                    step.loss_count += 1
-                    if not finite(found):
-                        context.alarm()
-            else:
-                _keep_on_device(context, value)
-        if phases.current == "eval":
-            phases.enter("train")
-        if context.is_distributed or context.distributed():
-            asking = True
-            by_parameter = context.replicated and context.gradient_hooked
-            if not by_parameter and loss.requires_grad:
-                return loss.register_hook(begun)
-        return None
+        if value.numel() != 1:
+            return
+        if value.is_cpu:  # device.type == "cpu", four times as fast
+            found = value.item()
+            if type(found) is float:
+                step = self._timeline.open
+                step.loss_sum += found
+                step.loss_count += 1
+                if not math.isfinite(found):
+                    context.alarm()
+        elif (reader := context.reader(value)) is not None:
+            reader.poll()
+            reader.keep(BATCH_LOSS, value)
 
-    def finish(handle: Any) -> None:
-        nonlocal asking
-        now = clock()
+    def _end(self, handle: Any) -> None:
+        context, timeline = self._context, self._timeline
+        now = time.perf_counter()
         if handle is not None:
             handle.remove()
-        if asking:  # nobody was called: the loss's is, from the next pass on
-            asking = context.gradient_hooked = False
-        elif local_end:
+        if self._asking:  # nobody was called: the loss's is, from the next pass on
+            self._asking = context.gradient_hooked = False
+        elif self._local_end:
             step = timeline.open
-            waited = now - local_end
+            waited = now - self._local_end
             step.comm += waited
             step.counted += waited
             step.comm_known = True
             if context.device is not None:
                 context.device.mark("reduced")
         timeline.work_ends(now)
-
-    def timed(original: Function) -> Function:
-        def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            # Re-entrant checkpointing calls backward inside backward: only the outermost counts.
-            if context.in_backward or not context.active or compiling():
-                return original(tensors, *args, **kwargs)
-            handle = None
-            try:
-                handle = prepare(tensors)
-            except Exception:  # noqa: BLE001  the edge of the job
-                context.failed()
-            try:
-                return original(tensors, *args, **kwargs)
-            finally:
-                context.in_backward = False
-                try:
-                    finish(handle)
-                except Exception:  # noqa: BLE001  the edge of the job
-                    context.failed()
-
-        return backward
-
-    context.gradient_seen = seen
-    context.patches.replace(torch.autograd, "backward", timed)
-
-
-def _keep_on_device(context: HookContext, loss: Any) -> None:
-    """Keep the loss of this micro-batch, as it was before a GradScaler multiplied it."""
-    reader = context.reader(loss)
-    if reader is not None:
-        reader.poll()
-        reader.keep(BATCH_LOSS, loss)

@@ -65,7 +65,6 @@ def _end_traced(context: HookContext) -> None:
 
 
 def _evaluating(context: HookContext) -> bool:
-    """Return whether this batch is one of an evaluation."""
     try:
         phases = context.phases
         resting = not phases.announced and not getattr(context.model, "training", True)

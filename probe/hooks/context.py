@@ -48,8 +48,6 @@ class HookContext:
         steps: HookSteps,
         timeline: StepTimeline,
         phases: PhaseReports,
-        model: object = None,
-        optimizer: object = None,
     ) -> None:
         self.torch = torch
         self.steps = steps
@@ -83,14 +81,13 @@ class HookContext:
         self.gradient_hook: Any = None
         self.gradient_hooked = False
         self.gradient_seen: Callable[[], None] = _nothing
-        self._model = reference(model)
-        self.step_optimizer_reference = reference(optimizer)
+        self._model: Callable[[], Any] = _nothing
+        self.step_optimizer_reference: Callable[[], Any] = _nothing
         self.compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)
         self.is_distributed = False
 
     @property
     def open(self) -> StepRecord:
-        """Return the step in progress."""
         return self.timeline.open
 
     @property

@@ -145,7 +145,6 @@ def closer(context: HookContext, on_device: Callable[[], None]) -> Callable[[], 
 
 
 def _state(context: HookContext, optimizer: Any) -> StepState:
-    """Return what of the state is on the host."""
     inner = context.inner_optimizer()
     kept = optimizer.state or (inner.state if inner is not None else {})
     first = next(iter(kept.values()), None)

@@ -10,6 +10,7 @@ from typing import Any
 
 import fastapi._compat.v2
 import pytest
+from tests.clocks import SetClock
 
 from bench.stepped import SteppedStages
 from rankscope.alerts.actions import PersonAction as Done
@@ -39,14 +40,6 @@ from rankscope.vocabulary.incidents import (
     WeeklyLoss,
 )
 from rankscope.vocabulary.samples import Event, Sample, TelemetryResource, attributes
-
-
-@dataclass
-class SetClock:
-    at: float = 1_700_000_000.25
-
-    def now(self) -> float:
-        return self.at
 
 
 @dataclass(frozen=True)
@@ -220,8 +213,15 @@ def new_sqlite(migrated, tmp_path) -> Callable[[], str]:
 
 
 @pytest.fixture
+def store(new_sqlite) -> Iterator[IncidentDatabaseStore]:
+    opened = IncidentDatabaseStore(new_sqlite())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
 def clock() -> SetClock:
-    return SetClock()
+    return SetClock(1_700_000_000.25)
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ In the long target ten thousand. They are one incident: from telemetry through c
 and outbox to real HTTP servers.
 """
 
-import http.server
 import json
-import threading
 from typing import Any
 
 import pytest
+from tests.clocks import SetClock
 from tests.examples import LONG
+from tests.serving import Answer, served
 
 from rankscope.alerts.ports import NotifiedEndpoint
 from rankscope.collector.evaluation.schedule import EvaluationSchedule, ScheduleHooks
@@ -57,70 +57,43 @@ def recorded(*, behind, ends):
     )  # fmt: skip
 
 
-class Receiver(http.server.ThreadingHTTPServer):
-    """A real server that takes every message; `got`: (channel, time of the storm, body)."""
-
-    daemon_threads = True
+class Receiver:
+    """Takes every message; `got`: (channel, time of the storm, body)."""
 
     def __init__(self, clock) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
         self.clock = clock
+        self.url = ""
         self.got: list[tuple[str, float, dict[str, Any]]] = []
+
+    def take(self, request):
+        self.got.append((request.path.strip("/"), self.clock.now(), json.loads(request.body)))
+        return Answer(status=204)
 
     def sent(self, channel, *, until):
         """Return the bodies of the messages of a channel until a time of the storm."""
         return [body for name, at, body in self.got if name == channel and at <= until]
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers 204."""
-
-    server: Receiver
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.got.append((self.path.strip("/"), self.server.clock.now(), body))
-        self.send_response(204)
-        self.send_header("content-length", "0")
-        self.end_headers()
-
-    def log_message(self, *_arguments) -> None:
-        """Say nothing."""
-
-
-class StormClock:
-    """The time of the storm."""
-
-    at = 0.0
-
-    def now(self) -> float:
-        return self.at
-
-
 @pytest.fixture
 def clock():
-    return StormClock()
+    return SetClock(0.0)
 
 
 @pytest.fixture
 def receiver(clock):
-    server = Receiver(clock)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    made = Receiver(clock)
+    with served(made.take) as made.url:
+        yield made
 
 
 class Storm:
     """A pipeline, a store with two channels and what delivers; what was found in each second."""
 
-    def __init__(self, url: str, port: int, clock: StormClock) -> None:
+    def __init__(self, url: str, receiver: str, clock: SetClock) -> None:
         self.store = IncidentDatabaseStore(url)
         for name in CHANNELS:
             secret = endpoints.new_secret()
-            address = f"http://127.0.0.1:{port}/{name}"
+            address = f"{receiver}/{name}"
             self.store.add_webhook(NotifiedEndpoint(name, address, secret, "standard"), 0.0)
         self.clock = clock
         self.deliverer = OutboxDeliverer(outbox=self.store, clock=clock)
@@ -170,7 +143,7 @@ class Storm:
 
 @pytest.fixture
 def storm(receiver, clock, tmp_path):
-    made = Storm(f"sqlite:///{tmp_path / 'rankscope.db'}", receiver.server_port, clock)
+    made = Storm(f"sqlite:///{tmp_path / 'rankscope.db'}", receiver.url, clock)
     yield made
     made.stop()
 

@@ -1,31 +1,14 @@
 """A browser for the console's tests, and the server that answers as the collector does."""
 
-import importlib.util
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.loading import loaded
 
 from . import documents as made_documents
 from .collector import Collector
-
-
-def _load(path: Path) -> ModuleType:
-    """Return a module by its file: tools are no package that is installed."""
-    spec = importlib.util.spec_from_file_location(f"_{path.stem}_of_tests", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="session")
-def load() -> Callable[[Path], ModuleType]:
-    """Return a function that gives a module by its file."""
-    return _load
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +21,7 @@ def documents() -> Any:
 def chromium(program: Callable[[str], str]) -> Iterator[Any]:
     """Return a running headless Chromium, one for all tests."""
     path = program("chromium")
-    tools = _load(Path(__file__).parents[2] / "tools" / "chromium.py")
+    tools = loaded(Path(__file__).parents[2] / "tools" / "chromium.py")
     with tools.Chromium(path) as browser:
         yield browser
 

@@ -7,6 +7,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 import uvicorn
+from tests.clocks import SetClock
 
 from rankscope.collector.api.app import create_app
 from rankscope.collector.api.services import CollectorParts
@@ -36,16 +37,6 @@ METRICS = {
     "training.learning_rate": 1e-4, "training.tokens": 8192.0,
     "training.memory.allocated": 6e10,
 }  # fmt: skip
-
-
-class SetClock:
-    """Shows the time at which the job's last step ended."""
-
-    def __init__(self, at: float) -> None:
-        self.at = at
-
-    def now(self) -> float:
-        return self.at
 
 
 class Held:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.loading import loaded
 
 AXES = [
     ([0, 0.0005, 0.001, 0.0015, 0.002], "1"),
@@ -21,8 +22,8 @@ GRAFANA = {"1": "none", "s": "s", "By/s": "Bps", "Cel": "celsius", "{step}": "sh
 
 
 @pytest.fixture
-def units(load):
-    return load(Path(__file__).parents[2] / "tools" / "preview" / "units.py")
+def units():
+    return loaded(Path(__file__).parents[2] / "tools" / "preview" / "units.py")
 
 
 @pytest.mark.parametrize(("values", "unit"), AXES)

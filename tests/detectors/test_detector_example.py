@@ -1,31 +1,24 @@
 """The worked example of CONTRIBUTING: what it says is true, and it keeps the contract."""
 
 import doctest
-import importlib.util
 import pickle
 import sys
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.loading import EXAMPLES, loaded
 
 from rankscope.detectors.sketch import START, readings, sketch
 from rankscope.vocabulary import metrics
 
-PATH = Path(__file__).resolve().parents[2] / "docs" / "examples" / "detector_example.py"
 AT = START + np.arange(0.0, 61, 5)
 
 
 @pytest.fixture(scope="module")
 def example():
-    """Return the example as a module."""
-    spec = importlib.util.spec_from_file_location("detector_example", PATH)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["detector_example"] = module
-    spec.loader.exec_module(module)
+    module = loaded(EXAMPLES / "detector_example.py")
+    sys.modules["detector_example"] = module  # the contract has detectors pickled
     yield module
     del sys.modules["detector_example"]
 
@@ -51,7 +44,8 @@ def test_its_own_example_prints_what_it_says(example):
 
 
 def test_the_row_beside_it_is_one_of_findings_toml(example):
-    (row,) = tomllib.loads(PATH.with_suffix(".toml").read_text(encoding="utf-8"))["finding"]
+    text = (EXAMPLES / "detector_example.toml").read_text(encoding="utf-8")
+    (row,) = tomllib.loads(text)["finding"]
     assert {"kind", "family", "symptom", "effect", "entities", "signals", "help"} == set(row)
     assert (row["kind"],) == example.SharedMemory.kinds
     assert set(row["signals"]) <= set(metrics.catalogue())

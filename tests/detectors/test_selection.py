@@ -16,21 +16,16 @@ def by_name(detectors):
     return {detector.name: detector for detector in detectors}
 
 
-@pytest.fixture
-def selected():
-    """Return a function: the detectors of a job by name, under some rules."""
-
-    def detectors_of(*rules, job="llama-8b", cluster="eu-1"):
-        return by_name(DetectorSelection(catalogue.detectors(), rules).of(job, cluster))
-
-    return detectors_of
+def selected(*rules, job="llama-8b", cluster="eu-1"):
+    """Return the detectors of a job by name, under some rules."""
+    return by_name(DetectorSelection(catalogue.detectors(), rules).of(job, cluster))
 
 
-def test_without_a_rule_everything_runs_with_its_defaults(selected):
+def test_without_a_rule_everything_runs_with_its_defaults():
     assert by_name(catalogue.detectors()).keys() == selected().keys()
 
 
-def test_a_rule_changes_only_the_jobs_that_match(selected):
+def test_a_rule_changes_only_the_jobs_that_match():
     rule = SelectionRule(
         jobs="llama-*", parameters={"stragglers": {"least": 0.2}}, disabled=("cpu_time",)
     )
@@ -42,12 +37,12 @@ def test_a_rule_changes_only_the_jobs_that_match(selected):
 
 
 @pytest.mark.parametrize(("cluster", "runs"), [("eu-1", False), ("us-1", True), (None, True)])
-def test_a_rule_may_be_for_a_cluster(selected, cluster, runs):
+def test_a_rule_may_be_for_a_cluster(cluster, runs):
     rule = SelectionRule(clusters="eu-*", disabled=("stalls",))
     assert runs == ("stalls" in selected(rule, cluster=cluster))
 
 
-def test_of_two_rules_for_one_parameter_the_later_wins_and_the_others_stay(selected):
+def test_of_two_rules_for_one_parameter_the_later_wins_and_the_others_stay():
     made = selected(
         SelectionRule(parameters={"stragglers": {"least": 0.2, "fewest": 7}}),
         SelectionRule(jobs="llama-8b", parameters={"stragglers": {"least": 0.3}}),

@@ -36,7 +36,6 @@ class MappedTest:
 
     @property
     def file(self) -> str:
-        """The file that it is in."""
         return self.name.partition("::")[0]
 
 

@@ -13,7 +13,6 @@ TEMPLATE = "gpu.firmware_hang"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the name."""
     parser.add_argument("name", help="the fault's id, FAMILY.NAME, such as gpu.fan_failed")
 
 

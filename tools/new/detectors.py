@@ -11,7 +11,6 @@ COUNTS = "tests/detectors/test_every_detector_counts.toml"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the name and the family."""
     parser.add_argument("name", help="what settings call it, such as fan_speed")
     parser.add_argument("--family", required=True, help="its folder below detectors/")
 

@@ -13,7 +13,6 @@ LIST = "formats/training_logs/line_formats.py"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the name."""
     parser.add_argument("name", help="the framework, such as my_trainer")
 
 

@@ -12,7 +12,6 @@ TABLE = "docs/notifications.md"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the name."""
     parser.add_argument("name", help="what endpoints write as `format`, such as mattermost")
 
 

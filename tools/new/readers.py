@@ -14,7 +14,6 @@ METRICS = "vocabulary/metrics.toml"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the name and its metric."""
     parser.add_argument("name", help="what settings call it, such as uptime")
     parser.add_argument("--metric", required=True, help="the metric that it reads")
     parser.add_argument("--unit", help="its unit, where the metric is new")
@@ -41,7 +40,7 @@ def plan(root: Path, arguments: argparse.Namespace) -> Plan:
     made.add_line(
         LIST,
         f"        {name}.{class_name(name)}(period=period, proc=proc),",
-        of="    return [",
+        of="def _of_host(",
         before="    ]",
     )
     given = example(root, "reader_load_average.toml")

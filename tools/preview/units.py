@@ -22,7 +22,6 @@ _THOUSANDS = ("", " K", " Mil", " Bil", " Tri")
 
 
 def written(value: float, unit: str, decimals: int | None = None) -> str:
-    """Return a number with its unit."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

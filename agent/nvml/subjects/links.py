@@ -74,7 +74,6 @@ _NEW = {
 
 
 def nvlink_errors(device: PolledDevice) -> None:
-    """Say the errors of every link."""
     there = links(device)
     if not there:
         return

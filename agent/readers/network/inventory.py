@@ -96,7 +96,6 @@ class PortInventory:
         return self._ports
 
     def present(self, port: NetworkPort) -> bool:
-        """Return whether a port is there, watched or not."""
         return Path(port.folder or self.net(port.interface)).exists()
 
     def listed(self) -> set[str]:
@@ -108,7 +107,6 @@ class PortInventory:
         return found
 
     def net(self, interface: str) -> str:
-        """Return the folder of an interface."""
         return f"{self.sys}/class/net/{interface}"
 
     def _look(self) -> None:

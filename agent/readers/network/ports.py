@@ -87,7 +87,6 @@ class NetworkPorts:
         self._full: dict[str, bool] = {}
 
     def supported(self) -> tuple[bool, str]:
-        """Return whether there is a port to watch."""
         if self._inventory.ports(0.0, look=True):
             return True, ""
         return False, (

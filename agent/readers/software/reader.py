@@ -20,6 +20,7 @@ class SoftwareReader:
     """Looks every minute; what was there at the agent's last run is known."""
 
     name = "software"
+    period = 60.0
 
     def __init__(
         self,
@@ -27,11 +28,9 @@ class SoftwareReader:
         emit: Callable[[Event], None],
         trainers: Callable[[], Sequence[TrainerProcess]] = list,
         state: Path | None = None,
-        period: float = 60.0,
         proc: Path = procfs.PROC,
         sys: Path = Path("/sys"),
     ) -> None:
-        self.period = period
         self._emit = emit
         self._libraries = LibraryVersions(trainers=trainers, proc=proc)
         self._proc = proc

@@ -9,7 +9,6 @@ from ....vocabulary.answers.remedies import ActionRecordDocument, ActionRecordsD
 from ....vocabulary.remedies import RemedyMode, RemedyOutcome, RemedyState
 from ...remedies import records, returns
 from ...store.check_rows import CheckFilter
-from ...store.errors import RefusedError, UnknownIdError
 from ...store.remedy_rows import RemedyFilter, RemedyRecord
 from ..auth import TokenGuard, TokenPrincipal
 from ..pages import cut
@@ -62,10 +61,7 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
     store = services.store
 
     def find(identity: str, principal: TokenPrincipal) -> RemedyRecord:
-        try:
-            row = store.remedy(identity)
-        except UnknownIdError as error:
-            raise ProblemError(404, str(error)) from error
+        row = store.remedy(identity)
         if not principal.permits([row.job]):
             raise ProblemError(404, f"there is no action {identity!r}")
         return row
@@ -129,10 +125,7 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
         find(action, principal)
         body = body or ActionVerdict()
         by = body.by or principal.name or NOBODY
-        try:
-            store.veto_remedy(action, by=by, note=body.note, now=services.store_clock.now())
-        except RefusedError as error:
-            raise ProblemError(409, str(error)) from error
+        store.veto_remedy(action, by=by, note=body.note, now=services.store_clock.now())
         return shown(store.remedy(action))
 
     @routes.post(
@@ -153,10 +146,7 @@ def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
         if why := records.no_undo(row):
             raise ProblemError(409, why)
         note = "; ".join(part for part in (body.note, checked(row, body, by)) if part)
-        try:
-            store.want_undo_of_remedy(action, by=by, note=note, now=now)
-        except RefusedError as error:
-            raise ProblemError(409, str(error)) from error
+        store.want_undo_of_remedy(action, by=by, note=note, now=now)
         return shown(store.remedy(action))
 
     return routes

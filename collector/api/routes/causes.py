@@ -100,7 +100,6 @@ def _unread(error: PastError) -> ProblemError:
 
 
 def _answer(found: dict[str, Any] | None, source: str, start: float, end: float) -> dict[str, Any]:
-    """Return the answer of the endpoint, and what it was made from."""
     return {
         **(_nothing() if found is None else found),
         "source": source,

@@ -3,13 +3,13 @@
 import base64
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Query
 from pydantic import Field
 from starlette.responses import JSONResponse
 
-from ....detectors.window import JobWindow
 from ....vocabulary import metrics
 from ....vocabulary.answers.figures import (
     DistributionDocument,
@@ -81,9 +81,9 @@ def router(services: CollectorParts, guard: TokenGuard, past: JournalHistory) ->
         principal: TokenPrincipal,
         job: str,
         query: FigureQuery,
-        question: Callable[[JobWindow, float, float], T],
+        question: Callable[..., T],
     ) -> T:
-        """Return the answer to a question to the job's window, between two changes of it."""
+        """Return what `question` says of the window, start and end, between two changes of it."""
         principal.check_job(job)
 
         def of_pipeline(line: Any) -> T:
@@ -92,7 +92,7 @@ def router(services: CollectorParts, guard: TokenGuard, past: JournalHistory) ->
                 raise ProblemError(404, f"no telemetry of job {job!r} is held")
             attempt = line.windows.attempt(job)
             end = attempt.last_at if query.to is None else query.to
-            return question(window, _start(query, end), end)
+            return question(window, start=_start(query, end), end=end)
 
         answer: T = services.stages.read(of_pipeline)
         return answer
@@ -112,9 +112,7 @@ def router(services: CollectorParts, guard: TokenGuard, past: JournalHistory) ->
         )
         if query.source == "journal":
             return JSONResponse(_reread(services, past, job, query, wanted, unit))
-        found = asked(
-            principal, job, query, lambda window, *times: distribution.of(window, wanted, *times)
-        )
+        found = asked(principal, job, query, partial(distribution.of, wanted=wanted))
         return JSONResponse(_named(found.document(), wanted, unit, "windows"))
 
     @routes.get("/jobs/{job:encoded}/heatmap", summary="Get a metric of a job by rank and step")
@@ -123,78 +121,70 @@ def router(services: CollectorParts, guard: TokenGuard, past: JournalHistory) ->
     ) -> HeatmapDocument:
         principal.check_job(job)
         unit, _ = _metric(query.metric)
-        found = asked(
-            principal,
-            job,
-            query,
-            lambda window, start, end: heat.heat(
-                window, query.metric, start=start, end=end, rows=query.rows, columns=query.columns
-            ),
-        )
-        if found is None:
-            return HeatmapDocument(
-                metric=query.metric, unit=unit, rows=0, columns=0, ranks=[], steps=[],
-                ranks_a_row=1, steps_a_column=1, first_at=None, last_at=None,
-                low=0, high=0, cells="",
-            )  # fmt: skip
-        rows, columns = found.cells.shape
-        return HeatmapDocument(
-            metric=query.metric,
-            unit=unit,
-            rows=rows,
-            columns=columns,
-            ranks=found.ranks,
-            steps=found.steps,
-            ranks_a_row=found.ranks_a_row,
-            steps_a_column=found.steps_a_column,
-            first_at=rfc3339(found.first_at),
-            last_at=rfc3339(found.last_at),
-            low=found.low,
-            high=found.high,
-            cells=base64.b64encode(found.cells.tobytes()).decode(),
-        )
+        look = partial(heat.heat, metric=query.metric, rows=query.rows, columns=query.columns)
+        return _heatmap(query.metric, unit, asked(principal, job, query, look))
 
     @routes.get("/jobs/{job:encoded}/phases", summary="Get where the time of a job's steps goes")
     def phase_times(
         job: str, principal: reader, query: Annotated[PhasesQuery, Query()]
     ) -> PhaseTimes:
-        found = asked(
-            principal,
-            job,
-            query,
-            lambda window, start, end: phases.phases(
-                window, start=start, end=end, points=query.points
-            ),
-        )
-        if found is None:
-            return PhaseTimes(at=[], steps=[], seconds={})
-        return PhaseTimes(
-            at=[rfc3339(at) for at in found.at.tolist()],
-            steps=found.steps,
-            seconds={name: rounded(values) for name, values in found.seconds.items()},
-        )
+        look = partial(phases.phases, points=query.points)
+        return _phase_times(asked(principal, job, query, look))
 
     @routes.get("/jobs/{job:encoded}/waits", summary="Get who waits for whom in collectives")
     def wait_matrix(
         job: str, principal: reader, query: Annotated[FigureQuery, Query()]
     ) -> WaitMatrix:
-        found = asked(
-            principal,
-            job,
-            query,
-            lambda window, start, end: waits.waits(window, start=start, end=end),
-        )
-        if found is None:
-            return WaitMatrix(by="rank", names=[], seconds=[], steps=0, awaited=[])
-        return WaitMatrix(
-            by="rank" if found.by == "rank" else "host",
-            names=found.names,
-            seconds=[rounded(row) for row in found.seconds],
-            steps=found.steps,
-            awaited=found.awaited,
-        )
+        return _wait_matrix(asked(principal, job, query, waits.waits))
 
     return routes
+
+
+def _heatmap(metric: str, unit: str | None, found: heat.HeatmapCells | None) -> HeatmapDocument:
+    if found is None:
+        return HeatmapDocument(
+            metric=metric, unit=unit, rows=0, columns=0, ranks=[], steps=[],
+            ranks_a_row=1, steps_a_column=1, first_at=None, last_at=None,
+            low=0, high=0, cells="",
+        )  # fmt: skip
+    rows, columns = found.cells.shape
+    return HeatmapDocument(
+        metric=metric,
+        unit=unit,
+        rows=rows,
+        columns=columns,
+        ranks=found.ranks,
+        steps=found.steps,
+        ranks_a_row=found.ranks_a_row,
+        steps_a_column=found.steps_a_column,
+        first_at=rfc3339(found.first_at),
+        last_at=rfc3339(found.last_at),
+        low=found.low,
+        high=found.high,
+        cells=base64.b64encode(found.cells.tobytes()).decode(),
+    )
+
+
+def _phase_times(found: phases.PhaseSeconds | None) -> PhaseTimes:
+    if found is None:
+        return PhaseTimes(at=[], steps=[], seconds={})
+    return PhaseTimes(
+        at=[rfc3339(at) for at in found.at.tolist()],
+        steps=found.steps,
+        seconds={name: rounded(values) for name, values in found.seconds.items()},
+    )
+
+
+def _wait_matrix(found: waits.HostWaits | None) -> WaitMatrix:
+    if found is None:
+        return WaitMatrix(by="rank", names=[], seconds=[], steps=0, awaited=[])
+    return WaitMatrix(
+        by="rank" if found.by == "rank" else "host",
+        names=found.names,
+        seconds=[rounded(row) for row in found.seconds],
+        steps=found.steps,
+        awaited=found.awaited,
+    )
 
 
 def _metric(name: str) -> tuple[str | None, bool]:
@@ -220,7 +210,6 @@ def _reread(
     wanted: distribution.SpreadQuery,
     unit: str | None,
 ) -> dict[str, Any]:
-    """Return the answer from the journal."""
     end = min(query.to or services.clock.now(), services.clock.now())
     start = _start(query, end)
     try:

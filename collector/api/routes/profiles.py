@@ -2,6 +2,7 @@
 
 import pathlib
 import tempfile
+from collections.abc import Callable, Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -19,8 +20,9 @@ from ....vocabulary.profiling import MOST_STEPS
 from ....vocabulary.times import rfc3339
 from ...profiles import automatic, choosing
 from ...profiles.profile import JobProfile
-from ...profiles.shelf import ProfileShelf, ProfileTarget, UnknownProfileError
+from ...profiles.shelf import ProfileShelf, ProfileTarget
 from ...windows import queries
+from ...windows.queries import RankSummary
 from ..auth import TokenGuard, TokenPrincipal
 from ..pages import PageQuery, cut
 from ..parameters import QueryParameters
@@ -88,16 +90,12 @@ def router(services: CollectorParts, guard: TokenGuard, shelf: ProfileShelf) -> 
     admin = Annotated[TokenPrincipal, Depends(guard.require("admin"))]
     agent = Annotated[TokenPrincipal, Depends(guard.require("ingest"))]
     find_incident = finding(services.store)
-    largest = services.settings.profiles.max_trace_bytes
 
     def now() -> float:
         return services.clock.now()
 
     def found(identity: str, principal: TokenPrincipal) -> JobProfile:
-        try:
-            profile = shelf.find(identity, now())
-        except UnknownProfileError as error:
-            raise ProblemError(404, str(error)) from error
+        profile = shelf.find(identity, now())
         if not principal.permits([profile.job]):
             raise ProblemError(404, f"there is no profile {identity!r}")
         return profile
@@ -107,24 +105,11 @@ def router(services: CollectorParts, guard: TokenGuard, shelf: ProfileShelf) -> 
         principal.check_job(body.job)
         if body.incident is not None:
             find_incident(body.incident, principal)
-        rows = services.stages.read(lambda line: queries.ranks(line.windows, body.job))
-        hosts = {row.rank: row.host for row in rows}
-        if not hosts:
-            raise ProblemError(404, f"no job {body.job!r} has reported")
-        ranks = list(dict.fromkeys(body.ranks))
-        unknown = [rank for rank in ranks if rank not in hosts]
-        if unknown:
-            raise ProblemError(422, f"job {body.job!r} has no rank {unknown[0]}")
         at = now()
-        if len(ranks) == 1:
-            other = choosing.peer(rows, ranks[0], ranks, lambda host: shelf.asks(host, at))
-            ranks += [] if other is None else [other]
+        rows = services.stages.read(lambda line: queries.ranks(line.windows, body.job))
         profile = shelf.request(
             body.job,
-            [
-                ProfileTarget(rank, "peer" if place else "suspect", hosts[rank])
-                for place, rank in enumerate(ranks)
-            ],
+            _targets(body, rows, lambda host: shelf.asks(host, at)),
             steps=body.steps or services.settings.profiles.steps,
             by=body.by or principal.name or "somebody",
             incident=body.incident,
@@ -156,10 +141,7 @@ def router(services: CollectorParts, guard: TokenGuard, shelf: ProfileShelf) -> 
     )
     def trace(profile: str, rank: int, principal: reader) -> FileResponse:
         one = found(profile, principal)
-        try:
-            path = shelf.trace(one.id, rank, now())
-        except UnknownProfileError as error:
-            raise ProblemError(404, str(error)) from error
+        path = shelf.trace(one.id, rank, now())
         return FileResponse(
             path, media_type="application/gzip", filename=f"profile-{one.id}-rank-{rank}.json.gz"
         )
@@ -168,17 +150,12 @@ def router(services: CollectorParts, guard: TokenGuard, shelf: ProfileShelf) -> 
     def requests(
         host: Host, principal: agent, query: Annotated[RequestsQuery, Query()]
     ) -> RequestsDocument:
-        if query.what == "checks":
-            principal.check_unlimited()
-            return RequestsDocument(items=[*separating.orders(services, host)])
-        if query.what == "launchers":
-            principal.check_unlimited()
-            return RequestsDocument(items=[*launchers.orders(services, host)])
-        return RequestsDocument(
-            items=[
-                request for job, request in shelf.wanted(host, now()) if principal.permits([job])
-            ]
-        )
+        if query.what == "profiles":
+            wanted = shelf.wanted(host, now())
+            return RequestsDocument(items=[one for job, one in wanted if principal.permits([job])])
+        principal.check_unlimited()
+        orders = separating.orders if query.what == "checks" else launchers.orders
+        return RequestsDocument(items=[*orders(services, host)])
 
     @routes.put(
         "/profiles/{profile:encoded}/ranks/{rank:rank}/trace",
@@ -199,27 +176,13 @@ def router(services: CollectorParts, guard: TokenGuard, shelf: ProfileShelf) -> 
         query: Annotated[TraceQuery, Query()],
     ) -> Response:
         one = await run_in_threadpool(found, profile, principal)
-        size = 0
         with tempfile.TemporaryDirectory(prefix="rankscope-") as folder:
             path = pathlib.Path(folder) / "trace"
-            with path.open("wb") as file:
-                async for piece in request.stream():
-                    size += len(piece)
-                    if size > largest:
-                        raise ProblemError(
-                            413,
-                            f"the trace has more than {largest} bytes (profiles.max_trace_bytes)",
-                            headers={"connection": "close"},
-                        )
-                    file.write(piece)
-
-            def take() -> None:
-                shelf.take(one.id, rank, path, steps=query.steps, seconds=query.seconds, now=now())
-
-            try:
-                await run_in_threadpool(take)
-            except UnknownProfileError as error:
-                raise ProblemError(404, str(error)) from error
+            await _save(request, path, services.settings.profiles.max_trace_bytes)
+            await run_in_threadpool(
+                shelf.take, one.id, rank, path,
+                steps=query.steps, seconds=query.seconds, now=now(),
+            )  # fmt: skip
         return Response(status_code=204)
 
     @routes.post(
@@ -229,13 +192,45 @@ def router(services: CollectorParts, guard: TokenGuard, shelf: ProfileShelf) -> 
     )
     def failure(profile: str, rank: int, principal: agent, body: ProfileFailure) -> Response:
         one = found(profile, principal)
-        try:
-            shelf.fail(one.id, rank, body.text, now())
-        except UnknownProfileError as error:
-            raise ProblemError(404, str(error)) from error
+        shelf.fail(one.id, rank, body.text, now())
         return Response(status_code=204)
 
     return routes
+
+
+def _targets(
+    body: ProfileOrder, rows: Sequence[RankSummary], asks: Callable[[str], bool]
+) -> list[ProfileTarget]:
+    """Return the ranks to profile, the suspect first; with one of them a healthy peer."""
+    hosts = {row.rank: row.host for row in rows}
+    if not hosts:
+        raise ProblemError(404, f"no job {body.job!r} has reported")
+    ranks = list(dict.fromkeys(body.ranks))
+    unknown = [rank for rank in ranks if rank not in hosts]
+    if unknown:
+        raise ProblemError(422, f"job {body.job!r} has no rank {unknown[0]}")
+    if len(ranks) == 1:
+        other = choosing.peer(rows, ranks[0], ranks, asks)
+        ranks += [] if other is None else [other]
+    return [
+        ProfileTarget(rank, "peer" if place else "suspect", hosts[rank])
+        for place, rank in enumerate(ranks)
+    ]
+
+
+async def _save(request: Request, path: pathlib.Path, largest: int) -> None:
+    """Write the body to a file, up to so many bytes."""
+    size = 0
+    with path.open("wb") as file:
+        async for piece in request.stream():
+            size += len(piece)
+            if size > largest:
+                raise ProblemError(
+                    413,
+                    f"the trace has more than {largest} bytes (profiles.max_trace_bytes)",
+                    headers={"connection": "close"},
+                )
+            file.write(piece)
 
 
 def _shown(profile: JobProfile) -> ProfileDocument:

@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from ....alerts.causes import runbook_pages
 from ..auth import TokenGuard, TokenPrincipal
-from ..problems import ProblemError
 
 _TYPE = "text/markdown"
 _MARKDOWN = {200: {"content": {_TYPE: {"schema": {"type": "string"}}}}}
@@ -27,9 +26,6 @@ def router(guard: TokenGuard) -> APIRouter:
     def runbook(
         _: reader, fault: Annotated[str, Path(max_length=100, examples=["host.lost"])]
     ) -> Response:
-        try:
-            return Response(runbook_pages.page(fault), media_type=_TYPE)
-        except runbook_pages.RunbookError as error:
-            raise ProblemError(404, str(error)) from error
+        return Response(runbook_pages.page(fault), media_type=_TYPE)
 
     return routes

@@ -56,7 +56,6 @@ def orders(services: CollectorParts, host: str) -> list[CheckOrderDocument]:
 
 
 def router(services: CollectorParts, guard: TokenGuard) -> APIRouter:
-    """Return the routes."""
     routes = ShapeRouter(tags=["checks"])
     reader = Annotated[TokenPrincipal, Depends(guard.require("read"))]
     admin = Annotated[TokenPrincipal, Depends(guard.require("admin"))]

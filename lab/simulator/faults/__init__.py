@@ -21,6 +21,7 @@ from ..conditions import ClusterConditions
 from ..placement import RankSeats
 from ..shape import ScenarioError, SimulatedCluster, SimulatedJob, SimulationScenario, Strength
 from . import machines, training
+from .draws import FaultDraw
 from .records import FaultRecord
 
 
@@ -29,11 +30,11 @@ class SimulatedFault(Protocol):
 
     `records(cluster)` is optional, too: what kernels, drivers and schedulers write down of it. So
     are a class attribute and two class methods. `needs` are what it needs of the scenario, of
-    requirements.py. `prepared(scenario, random)` returns the scenario, changed further so that the
-    fault can occur in its first job, or raises ScenarioError where it cannot.
-    `drawn(scenario, random, strength)` returns settings: fields of the fault but its place, and
-    "lasts" (s) for how long it goes on. The onset is among them where the scenario decides it: 0
-    for what is so from the first step on, that of a restart or of the start of the job.
+    requirements.py. `prepared(draw)` returns the scenario, changed further so that the fault can
+    occur in its first job, or raises ScenarioError where it cannot. `drawn(draw)` returns settings:
+    fields of the fault but its place, and "lasts" (s) for how long it goes on. The onset is among
+    them where the scenario decides it: 0 for what is so from the first step on, that of a restart
+    or of the start of the job.
     `said(attempt)` is what the fault makes others report: a deployment, a line of a log. A fault
     whose ranks are those of a later attempt than at its onset has `seen_from`; one that a restart
     brings says so by `resumes`. `accepted(cluster, seats, job)`, of one at several places: the
@@ -122,12 +123,12 @@ def inject(
     for need in getattr(fault, "needs", ()):
         scenario = need(scenario, random)
     if hasattr(fault, "prepared"):
-        scenario = fault.prepared(scenario, random)
+        scenario = fault.prepared(FaultDraw(scenario, random, strength))
     if onset is None:
         onset = float(random.uniform(0.3, 0.7) * scenario.seconds)
     settings: dict[str, Any] = {"kind": kind, "onset": onset}
     if hasattr(fault, "drawn"):
-        settings |= fault.drawn(scenario, random, strength)
+        settings |= fault.drawn(FaultDraw(scenario, random, strength))
     if "lasts" in settings:
         settings["until"] = settings["onset"] + settings.pop("lasts")
     return dataclasses.replace(scenario, fault=settings)

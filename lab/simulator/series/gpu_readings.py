@@ -54,13 +54,11 @@ class ModelReadings:
         every: float,
         parts: tuple[str, ...],
     ) -> None:
-        """Prepare for this model in this cluster."""
         self._model, self._cluster, self._every, self._parts = model, cluster, every, parts
 
     def of(
         self, host: int, slot: int, history: ConditionHistory, seen: DeviceMoments
     ) -> Iterator[Reading]:
-        """Yield what there is to read of the device in a slot of a host."""
         random, model, size = seen.random, self._model, len(seen.at)
 
         def of(name: str) -> Array:

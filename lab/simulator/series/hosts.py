@@ -114,7 +114,6 @@ def _software(site: SimulatedSite, host: int) -> list[SimulatedSeries]:
 
 
 def versions(accelerator: str) -> dict[str, str]:
-    """Return the usual versions of a host with this accelerator."""
     rest = {name: version for name, version in VERSIONS.items() if name != "nvidia"}
     return {**rest, **dict([_DRIVERS[accelerator]] if accelerator in _DRIVERS else [])}
 

@@ -31,7 +31,6 @@ _CONGESTION = {"ecn": "marks", "cnp": "marks", "xmit_wait": "waits"}
 
 
 def series(attempts: Sequence[SimulatedAttempt], site: SimulatedSite) -> list[SimulatedSeries]:
-    """Return the series of all ports."""
     found: list[SimulatedSeries] = []
     for host in range(site.cluster.hosts):
         history = site.history(host, site.reporting.node)

@@ -27,7 +27,6 @@ _COPIED_SHARE = 0.25
 
 
 def series(attempt: SimulatedAttempt, site: SimulatedSite) -> list[SimulatedSeries]:
-    """Return the memory of every process of an attempt."""
     found: list[SimulatedSeries] = []
     seats = attempt.seats
     random = np.random.default_rng([site.seed, 17, attempt.number])

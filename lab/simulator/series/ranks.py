@@ -26,7 +26,6 @@ class PeriodicRankSeries:
     """The periodic series of one attempt, rank after rank."""
 
     def __init__(self, attempt: SimulatedAttempt, site: SimulatedSite) -> None:
-        """Prepare for an attempt on this site."""
         self._attempt = attempt
         self._cluster, self._reporting = site.cluster, site.reporting
         self._seconds, self._phases = site.seconds, site.phases

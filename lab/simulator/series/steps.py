@@ -74,7 +74,6 @@ def _everywhere(values: Iterable[float], world: int) -> Array:
 
 
 def _probed(attempt: SimulatedAttempt, site: SimulatedSite, end: Array) -> list[_StepMetric]:
-    """Return what the probe reports of every step."""
     steps, job, values = attempt.steps, attempt.job, attempt.steps.values
     world = attempt.seats.world
     exact = (("quality", "exact"),)

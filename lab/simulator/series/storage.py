@@ -18,7 +18,6 @@ DISK_BYTES = 2.5e9
 
 
 def series(attempts: Sequence[SimulatedAttempt], site: SimulatedSite) -> list[SimulatedSeries]:
-    """Return the storage series of all hosts."""
     found: list[SimulatedSeries] = []
     for host in range(site.cluster.hosts):
         if len(site.history(host, site.reporting.node).at):

@@ -2,10 +2,10 @@
 
 import os
 import pickle
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 
 import pytest
+from tests import serving
 from tests.formats.flight_recorder.recorder import dump, fields, operation
 from tests.formats.flight_recorder.test_debug_server import page
 
@@ -226,27 +226,16 @@ def test_switched_off_it_says_so(reader):
 @pytest.fixture
 def served():
     """Return a function that serves a page as torch's debug server does; it gives the address."""
-    servers = []
+    with ExitStack() as closing:
 
-    def serve(body, status=200):
-        class PageHandler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                self.send_response(status if self.path == "/fr_trace_json" else 404)
-                self.end_headers()
-                self.wfile.write(body.encode())
+        def serve(body, status=200):
+            def answer(request):
+                found = status if request.path == "/fr_trace_json" else 404
+                return serving.Answer(body.encode(), status=found)
 
-            def log_message(self, *_):
-                pass
+            return closing.enter_context(serving.served(answer)).removeprefix("http://")
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), PageHandler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-        return f"127.0.0.1:{server.server_address[1]}"
-
-    yield serve
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield serve
 
 
 def stand_still(one, progress):

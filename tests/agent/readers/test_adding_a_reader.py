@@ -1,10 +1,10 @@
 """The worked example of docs/examples: a reader is its file, one line in the list and one row."""
 
-import importlib.util
 import time
 from pathlib import Path
 
 import pytest
+from tests.loading import EXAMPLES, loaded
 
 from rankscope.agent import readers
 from rankscope.agent.health import AgentHealth
@@ -15,7 +15,6 @@ from rankscope.vocabulary import metrics, tables
 
 from . import contract
 
-EXAMPLES = Path(__file__).parents[3] / "docs/examples"
 ROWS = (EXAMPLES / "reader_load_average.toml").read_text(encoding="utf-8")
 METRICS = {
     **metrics.catalogue(),
@@ -28,14 +27,8 @@ METRICS = {
 
 @pytest.fixture
 def make():
-    """Return the example's class, loaded from its file."""
-    path = EXAMPLES / "reader_load_average.py"
-    spec = importlib.util.spec_from_file_location("reader_load_average", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.LoadAverage
+    """Return the example's class."""
+    return loaded(EXAMPLES / "reader_load_average.py").LoadAverage
 
 
 @pytest.fixture

@@ -1,25 +1,15 @@
 """The worked example of a notifier, followed step by step as CONTRIBUTING describes it."""
 
-from importlib import util
-from pathlib import Path
-
 import pytest
+from tests.loading import EXAMPLES, loaded
 
 from rankscope.alerts import notify
 from rankscope.alerts.ports import NotifiedEndpoint, OutboxNotice
 
-EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "examples" / "notifier_example.py"
-
 
 @pytest.fixture
 def example():
-    """Return the example as a module."""
-    spec = util.spec_from_file_location("notifier_example", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(EXAMPLES / "notifier_example.py")
 
 
 @pytest.fixture

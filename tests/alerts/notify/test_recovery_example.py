@@ -3,27 +3,20 @@
 import http.server
 import json
 import threading
-from importlib import util
-from pathlib import Path
 
 import httpx
 import pytest
+from tests.loading import EXAMPLES, loaded
 
 from rankscope.alerts.notify import webhook
 
-EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "examples" / "recovery_controller.py"
 SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
 NOW = 1_700_000_000.0
 
 
 @pytest.fixture
 def example():
-    spec = util.spec_from_file_location("recovery_controller", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(EXAMPLES / "recovery_controller.py")
 
 
 def message(type_="incident.opened", host="gpu-1"):

@@ -2,8 +2,6 @@
 
 import dataclasses
 
-import pytest
-
 from bench.settled.simulated import SimulatedChecks
 from rankscope.lab.scoring.seen import CaseTruth
 from rankscope.vocabulary import entities
@@ -31,44 +29,39 @@ SURE, BLIND = 1 - 1e-9, 1e-9
 MATMUL = rates(runnable()["matmul"], SURE)
 
 
-@pytest.fixture
-def verdicts():
-    """Return a function that gives the verdicts of a check at a host, by device."""
-
-    def run(check, host, fault, entity: Entity):
-        truth = CaseTruth(Fault(fault), entity, "run-1", 0.0)
-        events = SimulatedChecks([truth], TOPOLOGY, "a seed").events(check, host, 5.0)
-        assert {host} == {event.resource.host for event in events}
-        return {event.attributes["device"]: event.attributes["verdict"] for event in events}
-
-    return run
+def verdicts(check, host, fault, entity: Entity):
+    """Return the verdicts of a check at a host, by device."""
+    truth = CaseTruth(Fault(fault), entity, "run-1", 0.0)
+    events = SimulatedChecks([truth], TOPOLOGY, "a seed").events(check, host, 5.0)
+    assert {host} == {event.resource.host for event in events}
+    return {event.attributes["device"]: event.attributes["verdict"] for event in events}
 
 
-def test_the_faulty_device_is_slow_and_its_neighbour_passes(verdicts):
+def test_the_faulty_device_is_slow_and_its_neighbour_passes():
     slow = entities.gpu("GPU-3", "gpu-1", (3,))
     assert {"GPU 0": "pass", "GPU 1": "slow"} == verdicts(MATMUL, "gpu-1", "gpu.slow", slow)
     assert {"GPU 0": "pass", "GPU 1": "pass"} == verdicts(MATMUL, "gpu-0", "gpu.slow", slow)
 
 
-def test_a_check_whose_subject_is_not_the_fault_passes(verdicts):
+def test_a_check_whose_subject_is_not_the_fault_passes():
     slow = entities.gpu("GPU-3", "gpu-1", (3,))
     cpu = rates(runnable()["cpu"], SURE)
     assert {"pass"} == set(verdicts(cpu, "gpu-1", "gpu.slow", slow).values())
 
 
-def test_what_a_check_does_not_see_passes(verdicts):
+def test_what_a_check_does_not_see_passes():
     slow = entities.gpu("GPU-3", "gpu-1", (3,))
     blind = rates(runnable()["matmul"], BLIND)
     assert {"pass"} == set(verdicts(blind, "gpu-1", "gpu.slow", slow).values())
 
 
-def test_one_healthy_device_is_called_slow_by_a_false_alarm(verdicts):
+def test_one_healthy_device_is_called_slow_by_a_false_alarm():
     alarm = rates(runnable()["matmul"], SURE, unlike=SURE)
     found = verdicts(alarm, "gpu-0", "gpu.slow", entities.gpu("GPU-3", "gpu-1", (3,)))
     assert ["pass", "slow"] == sorted(found.values())
 
 
-def test_a_fault_at_no_host_shows_at_every_one(verdicts):
+def test_a_fault_at_no_host_shows_at_every_one():
     saving = rates(runnable()["stack_saving"], SURE)
     job = entities.job("run-1")
     for host in ("gpu-0", "gpu-1"):

@@ -5,7 +5,6 @@ import urllib.error
 import urllib.request
 from datetime import UTC, datetime
 
-import pytest
 from standardwebhooks import Webhook
 
 from bench.soak.receiver import MessageReceiver
@@ -23,35 +22,30 @@ def test_the_state_of_an_interrupted_soak_is_read_again(tmp_path):
     assert SoakState.read(path, seed=0) == state
 
 
-@pytest.fixture
-def post():
-    """Return a function that sends a message to a receiver until it is taken."""
-
-    def send(receiver, identity, secret=SECRET):
-        data = {"id": "i1", "job": "j"}
-        text = json.dumps({"type": "incident.opened", "timestamp": "2026", "data": data})
-        at = datetime.now(UTC)
-        headers = {
-            "webhook-id": identity,
-            "webhook-timestamp": str(int(at.timestamp())),
-            "webhook-signature": Webhook(secret).sign(identity, at, text),
-        }
-        request = urllib.request.Request(receiver.url, text.encode(), headers)
-        for _ in range(2):
-            try:
-                with urllib.request.urlopen(request, timeout=60) as answer:
-                    return answer.status
-            except urllib.error.HTTPError as error:
-                if error.code == 400:
-                    return error.code
-            except OSError:
-                continue
-        raise AssertionError("the second try of a message is always taken")
-
-    return send
+def post(receiver, identity, secret=SECRET):
+    """Send a message to a receiver until it is taken."""
+    data = {"id": "i1", "job": "j"}
+    text = json.dumps({"type": "incident.opened", "timestamp": "2026", "data": data})
+    at = datetime.now(UTC)
+    headers = {
+        "webhook-id": identity,
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": Webhook(secret).sign(identity, at, text),
+    }
+    request = urllib.request.Request(receiver.url, text.encode(), headers)
+    for _ in range(2):
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            if error.code == 400:
+                return error.code
+        except OSError:
+            continue
+    raise AssertionError("the second try of a message is always taken")
 
 
-def test_what_a_receiver_took_outlives_it(tmp_path, post):
+def test_what_a_receiver_took_outlives_it(tmp_path):
     path = tmp_path / "messages.jsonl"
     first = MessageReceiver(path, SECRET)
     identities = [f"m{number}" for number in range(20)]
@@ -64,7 +58,7 @@ def test_what_a_receiver_took_outlives_it(tmp_path, post):
     assert set(identities) == {message.webhook_id for message in again.messages}
 
 
-def test_a_message_that_somebody_else_signed_is_refused_and_counted(tmp_path, post):
+def test_a_message_that_somebody_else_signed_is_refused_and_counted(tmp_path):
     receiver = MessageReceiver(tmp_path / "messages.jsonl", SECRET)
     assert post(receiver, "m1", secret="whsec_" + "B" * 32) == 400
     receiver.stop()

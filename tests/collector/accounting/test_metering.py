@@ -10,7 +10,6 @@ from rankscope.collector.intake.payloads import Payload
 from rankscope.collector.journal.kinds import PayloadKind
 from rankscope.collector.pipeline.pipeline import DetectionPipeline
 from rankscope.collector.settings.collector import UserSettings
-from rankscope.collector.store import IncidentDatabaseStore
 from rankscope.formats.otlp import encode
 from rankscope.vocabulary.samples import JOB_USER, Sample, TelemetryResource, attributes
 
@@ -49,13 +48,6 @@ class Owner:
 @pytest.fixture
 def owner():
     return Owner()
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = IncidentDatabaseStore(f"sqlite:///{tmp_path / 'rankscope.db'}")
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

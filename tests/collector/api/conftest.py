@@ -76,13 +76,6 @@ def protected() -> dict[str, Any]:
 
 
 @pytest.fixture
-def store(new_sqlite) -> Iterator[IncidentDatabaseStore]:
-    opened = IncidentDatabaseStore(new_sqlite())
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def new_services(
     store, memory_journal, decisions, clock, health, tmp_path
 ) -> Iterator[Callable[..., CollectorParts]]:

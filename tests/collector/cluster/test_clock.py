@@ -4,20 +4,13 @@ import threading
 import time
 
 import httpx
+from tests.clocks import ShiftedClock
 
 from rankscope.collector.service import CollectorService
 from rankscope.collector.settings.collector import CollectorSettings
 from rankscope.vocabulary.times import parse
 
 OFF_SECONDS = 600.0
-
-
-class Off:
-    """The clock of a machine that is minutes ahead."""
-
-    def now(self) -> float:
-        """Return seconds since the epoch, and some more."""
-        return time.time() + OFF_SECONDS
 
 
 def test_a_silence_begins_now_on_a_machine_that_is_minutes_ahead(log, postgresql, tmp_path):
@@ -30,7 +23,7 @@ def test_a_silence_begins_now_on_a_machine_that_is_minutes_ahead(log, postgresql
             "log": log.model_dump(),
         }
     )
-    service = CollectorService(settings, clock=Off())
+    service = CollectorService(settings, clock=ShiftedClock(OFF_SECONDS))
     thread = threading.Thread(target=service.serve)
     thread.start()
     try:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.clocks import SetClock
 from tests.waiting import until
 
 from rankscope.collector.cluster.connection import NatsConnection
@@ -17,14 +18,6 @@ from rankscope.collector.settings.log import LogSettings
 from rankscope.collector.settings.profiles import ProfilesSettings
 
 NOW = 1_700_000_000.0
-
-
-class Still:
-    """A clock that stands."""
-
-    def now(self) -> float:
-        """Return NOW."""
-        return NOW
 
 
 @pytest.fixture
@@ -42,7 +35,7 @@ def new_shelf(
             ProfilesSettings(),
             connection=one,
             replicas=1,
-            clock=Still(),
+            clock=SetClock(NOW),
             owns_job=lambda _job: owns,
         )
         made.append((one, shelf))

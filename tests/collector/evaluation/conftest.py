@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.clocks import SetClock
 
 from bench.stepped import SteppedStages
 from rankscope.collector.evaluation import rereading
@@ -27,21 +28,13 @@ START = 1_772_438_400.0
 
 
 @dataclass
-class SetClock:
-    at: float = START
-
-    def now(self) -> float:
-        return self.at
-
-
-@dataclass
 class Live:
     """A collector in a folder. The clock is moved by `feed` and `wait`."""
 
     folder: Path
     reread_seconds: float = 1200.0
     new_pipeline: Callable[[], Any] = DetectionPipeline
-    clock: SetClock = field(default_factory=SetClock)
+    clock: SetClock = field(default_factory=lambda: SetClock(START))
     announced: list[tuple[str, str, bool]] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -27,18 +27,13 @@ def body(values, at=1_700_000_000.0, host="a"):
     return encode.metrics_request([(TelemetryResource(host=host), samples)])
 
 
-@pytest.fixture
-def entries():
-    """Return a function that makes entries of bodies as the engine does."""
-
-    def make(bodies):
-        decoder = MetricsDecoder(SeriesTable())
-        return [
-            JournalEntry(PayloadKind.METRICS_PROTOBUF, START + n, one, decoder.protobuf(one).layout)
-            for n, one in enumerate(bodies)
-        ]
-
-    return make
+def entries(bodies):
+    """Make entries of bodies as the engine does."""
+    decoder = MetricsDecoder(SeriesTable())
+    return [
+        JournalEntry(PayloadKind.METRICS_PROTOBUF, START + n, one, decoder.protobuf(one).layout)
+        for n, one in enumerate(bodies)
+    ]
 
 
 def kinds(folder):
@@ -52,7 +47,7 @@ def write(folder, some, **settings):
     journal.close()
 
 
-def test_the_third_request_of_a_steady_sender_is_kept_as_columns(tmp_path, entries):
+def test_the_third_request_of_a_steady_sender_is_kept_as_columns(tmp_path):
     some = entries([body([1.0 + n, 2.0, 3.0], 1.7e9 + n) for n in range(5)])
     write(tmp_path, some)
     assert (
@@ -61,7 +56,7 @@ def test_the_third_request_of_a_steady_sender_is_kept_as_columns(tmp_path, entri
     assert list(journals.read(tmp_path)) == some
 
 
-def test_every_segment_can_be_read_without_those_before_it(tmp_path, entries):
+def test_every_segment_can_be_read_without_those_before_it(tmp_path):
     values = [[float(n * 1000 + i) ** 1.5 for i in range(300)] for n in range(150)]
     some = entries([body(row, 1.7e9 + n) for n, row in enumerate(values)])
     write(tmp_path, some, segment_bytes=1 << 16)
@@ -71,7 +66,7 @@ def test_every_segment_can_be_read_without_those_before_it(tmp_path, entries):
     assert all(METRICS_COLUMNS in kinds(file) for file in files[:-1])
 
 
-def test_senders_do_not_get_each_others_templates(tmp_path, entries):
+def test_senders_do_not_get_each_others_templates(tmp_path):
     some = entries(
         [body([float(n), -0.0], 1.7e9 + n, host) for n in range(4) for host in ("a", "b", "c")]
     )
@@ -102,7 +97,7 @@ def test_what_is_read_back_is_what_was_written(tmp_path_factory, rows):
     assert list(journals.read(folder)) == some
 
 
-def test_a_restart_reads_columns_back_too(tmp_path, entries):
+def test_a_restart_reads_columns_back_too(tmp_path):
     some = entries([body([1.0 + n], 1.7e9 + n) for n in range(6)])
     write(tmp_path, some)
     journal = FileJournal(tmp_path, JournalSettings())
@@ -110,7 +105,7 @@ def test_a_restart_reads_columns_back_too(tmp_path, entries):
     journal.close()
 
 
-def test_beyond_their_bound_requests_are_kept_whole(entries):
+def test_beyond_their_bound_requests_are_kept_whole():
     (one,) = [entry for entry in entries([body([1.0]), body([2.0])]) if entry.layout]
     templates = columns.SegmentTemplates(max_bytes=len(one.body))
     first = templates.fresh(one.layout, one.body)

@@ -14,7 +14,6 @@ from rankscope.alerts.lifecycle import IncidentChange
 from rankscope.collector.kubernetes.server import KubernetesApi
 from rankscope.collector.kubernetes.writer import ConditionWriter
 from rankscope.collector.settings.kubernetes import KubernetesSettings
-from rankscope.collector.store import IncidentDatabaseStore
 
 NODE = re.compile(r"/api/v1/nodes/([a-z0-9.-]+)/status$")
 EVENTS = "/api/v1/namespaces/default/events"
@@ -117,13 +116,6 @@ def settings(api, tmp_path):
     return KubernetesSettings(
         write_back=True, api_server=f"http://127.0.0.1:{api.port}", credentials=tmp_path
     )
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = IncidentDatabaseStore(f"sqlite:///{tmp_path / 'rankscope.db'}")
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

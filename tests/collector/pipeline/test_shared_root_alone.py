@@ -3,7 +3,6 @@
 Detection is by hand, so that it needs no minutes of telemetry.
 """
 
-import pytest
 from tests.collector.by_hand import by_hand
 
 from rankscope.collector.pipeline.pipeline import DetectionPipeline
@@ -54,29 +53,24 @@ def _rank(job, rank, step):
     ]
 
 
-@pytest.fixture
-def played():
-    """Return a function that plays two jobs whose first hosts are hot; it gives what is shown."""
-
-    def play(*switches):
-        pipeline = DetectionPipeline(detectors=(Hot(),))
-        decoder = MetricsDecoder(pipeline.table)
-        changes = []
-        for step in range(SECONDS):
-            changes += pipeline.evaluate(START + step)
-            for job, switch in zip(("run-1", "run-2"), switches, strict=True):
-                for host in range(2):
-                    labels = (("network.switch", switch),)
-                    resource = TelemetryResource(f"{job}-host-{host}", job, extra=labels)
-                    rows = [row for n in (0, 1) for row in _rank(job, 2 * host + n, step)]
-                    body = encode.metrics_request([(resource, rows)])
-                    pipeline.metrics(decoder.protobuf(body), START + step + 0.1)
-        return changes
-
-    return play
+def played(*switches):
+    """Play two jobs whose first hosts are hot; it gives what is shown."""
+    pipeline = DetectionPipeline(detectors=(Hot(),))
+    decoder = MetricsDecoder(pipeline.table)
+    changes = []
+    for step in range(SECONDS):
+        changes += pipeline.evaluate(START + step)
+        for job, switch in zip(("run-1", "run-2"), switches, strict=True):
+            for host in range(2):
+                labels = (("network.switch", switch),)
+                resource = TelemetryResource(f"{job}-host-{host}", job, extra=labels)
+                rows = [row for n in (0, 1) for row in _rank(job, 2 * host + n, step)]
+                body = encode.metrics_request([(resource, rows)])
+                pipeline.metrics(decoder.protobuf(body), START + step + 0.1)
+    return changes
 
 
-def test_hosts_of_one_rack_in_two_jobs_are_one_incident_and_one_page(played):
+def test_hosts_of_one_rack_in_two_jobs_are_one_incident_and_one_page():
     changes = played("leaf-1", "leaf-1")
     documents = {row.incident.id: row.incident for row in changes}
     (incident,) = documents.values()
@@ -85,6 +79,6 @@ def test_hosts_of_one_rack_in_two_jobs_are_one_incident_and_one_page(played):
     assert 1 == [row.kind for row in changes].count("incident.opened")
 
 
-def test_hosts_of_two_racks_are_two(played):
+def test_hosts_of_two_racks_are_two():
     changes = played("leaf-1", "leaf-2")
     assert 2 == len({row.incident.id for row in changes})

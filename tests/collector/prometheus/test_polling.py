@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from pydantic import ValidationError
+from tests.clocks import SetClock
 from tests.serving import Answer, served
 
 from rankscope.collector.health.health import CollectorHealth
@@ -25,11 +26,6 @@ NOW = 1_790_000_015.0
 SERIES = {
     "__name__": "DCGM_FI_DEV_GPU_TEMP", "Hostname": "gpu-1", "UUID": "GPU-1", "gpu": "0",
 }  # fmt: skip
-
-
-class Clock:
-    def now(self):
-        return NOW
 
 
 class Store:
@@ -105,7 +101,7 @@ def polled(store):
         given = {"url": store.address, "name": "site", **settings}
         poller = StorePoller(
             PrometheusSettings.model_validate(given),
-            submit=submit or accept, clock=Clock(), health=health,
+            submit=submit or accept, clock=SetClock(NOW), health=health,
         )  # fmt: skip
         made.append(poller)
         return poller

@@ -91,13 +91,6 @@ class MovedJob:
 
 
 @pytest.fixture
-def store(new_sqlite):
-    opened = IncidentDatabaseStore(new_sqlite())
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def executor():
     return RememberingExecutor()
 

@@ -7,67 +7,57 @@ from rankscope.collector.replay.comparing import ReplayOutcome, compare
 from rankscope.collector.replay.replayed import ReplayNotice
 
 
-@pytest.fixture
-def incident():
-    """Return a function that makes the part of an incident document that is compared."""
-
-    def make(name, opened="2026-01-01T00:00:00Z", *, causes=None, history=(), **fields):
-        causes = causes or [("host.cpu_contention", "host-a", 0.9)]
-        impact = {"slowdown": 1.2, "gpu_seconds_lost": 100.0}
-        return {
-            "id": name,
-            "job": "train",
-            "jobs": ["train"],
-            "severity": "warning",
-            "status": "resolved",
-            "opened_at": opened,
-            "detected_at": opened,
-            "resolved_at": "2026-01-01T01:00:00Z",
-            "summary": "slow",
-            "symptoms": [{"kind": "job.slow"}],
-            "root_cause": {
-                "status": "stable",
-                "hypotheses": [
-                    {
-                        "fault": fault,
-                        "entity": {"type": "host", "id": host},
-                        "probability": probability,
-                        "confidence": "medium",
-                    }
-                    for fault, host, probability in causes
-                ],
-            },
-            "cause_history": [
-                {"at": at, "fault": fault, "entity": {"type": "host", "id": "host-a"}}
-                for at, fault in history
+def incident(name, opened="2026-01-01T00:00:00Z", *, causes=None, history=(), **fields):
+    """Make the part of an incident document that is compared."""
+    causes = causes or [("host.cpu_contention", "host-a", 0.9)]
+    impact = {"slowdown": 1.2, "gpu_seconds_lost": 100.0}
+    return {
+        "id": name,
+        "job": "train",
+        "jobs": ["train"],
+        "severity": "warning",
+        "status": "resolved",
+        "opened_at": opened,
+        "detected_at": opened,
+        "resolved_at": "2026-01-01T01:00:00Z",
+        "summary": "slow",
+        "symptoms": [{"kind": "job.slow"}],
+        "root_cause": {
+            "status": "stable",
+            "hypotheses": [
+                {
+                    "fault": fault,
+                    "entity": {"type": "host", "id": host},
+                    "probability": probability,
+                    "confidence": "medium",
+                }
+                for fault, host, probability in causes
             ],
-            "impact": impact | {name: fields.pop(name) for name in impact if name in fields},
-            **fields,
-        }
-
-    return make
+        },
+        "cause_history": [
+            {"at": at, "fault": fault, "entity": {"type": "host", "id": "host-a"}}
+            for at, fault in history
+        ],
+        "impact": impact | {name: fields.pop(name) for name in impact if name in fields},
+        **fields,
+    }
 
 
 def differences(old, new):
     return compare(ReplayOutcome(old), ReplayOutcome(new)).differences
 
 
-@pytest.fixture
-def changes(incident):
-    """Return a function: what counts between two incidents that have these fields."""
-
-    def between(old, new):
-        found = differences([incident("a", **old)], [incident("a", **new)])
-        return dict(found[0].changed) if found else {}
-
-    return between
+def changes(old, new):
+    """Return what counts between two incidents that have these fields."""
+    found = differences([incident("a", **old)], [incident("a", **new)])
+    return dict(found[0].changed) if found else {}
 
 
-def test_equal_incidents_are_no_difference(incident):
+def test_equal_incidents_are_no_difference():
     assert () == differences([incident("a")], [incident("a")])
 
 
-def test_of_one_incident_the_fields_that_changed_are_listed(incident):
+def test_of_one_incident_the_fields_that_changed_are_listed():
     other = [("host.cpu_contention", "host-b", 0.9)]
     (row,) = differences([incident("a")], [incident("a", severity="info", causes=other)])
     assert "changed" == row.document()["kind"]
@@ -77,13 +67,13 @@ def test_of_one_incident_the_fields_that_changed_are_listed(incident):
     } == row.changed
 
 
-def test_an_incident_with_another_onset_is_the_same_if_they_overlap(incident):
+def test_an_incident_with_another_onset_is_the_same_if_they_overlap():
     (row,) = differences([incident("a")], [incident("b", opened="2026-01-01T00:00:30Z")])
     assert ("changed", "a", "b") == tuple(row.document()[key] for key in ("kind", "old", "new"))
     assert {"opened_at", "detected_at"} == set(row.changed)
 
 
-def test_what_only_one_of_them_has_is_gone_or_new_in_order_of_time(incident):
+def test_what_only_one_of_them_has_is_gone_or_new_in_order_of_time():
     late = incident("c", opened="2026-01-01T05:00:00Z", resolved_at=None)
     rows = differences([late], [incident("b")])
     assert [("new", "b"), ("gone", "c")] == [
@@ -91,9 +81,7 @@ def test_what_only_one_of_them_has_is_gone_or_new_in_order_of_time(incident):
     ]
 
 
-def test_a_first_cause_that_it_had_in_between_is_a_change_and_so_is_since_when_it_has_the_last(
-    changes,
-):
+def test_a_first_cause_that_it_had_in_between_is_a_change_and_so_is_since_when_it_has_the_last():
     straight = [("00:01", "unknown"), ("00:02", "gpu.slow"), ("00:12", "gpu.slow")]
     astray = [*straight[:2], ("00:06", "unknown"), ("00:07", "gpu.slow"), ("00:17", "gpu.slow")]
     unknown, slow = "unknown (host host-a)", "gpu.slow (host host-a)"
@@ -103,7 +91,7 @@ def test_a_first_cause_that_it_had_in_between_is_a_change_and_so_is_since_when_i
     } == changes({"history": straight}, {"history": astray})
 
 
-def test_other_causes_count_by_their_order_and_from_five_percent_on(changes):
+def test_other_causes_count_by_their_order_and_from_five_percent_on():
     first = ("gpu.slow", "a", 0.7)
     old = [first, ("gpu.nvlink", "a", 0.15), ("host.hw", "a", 0.14), ("gpu.pcie", "a", 0.01)]
     new = [first, ("host.hw", "a", 0.15), ("gpu.nvlink", "a", 0.14), ("gpu.ecc", "a", 0.01)]
@@ -127,11 +115,11 @@ def test_other_causes_count_by_their_order_and_from_five_percent_on(changes):
         ({"causes": [("x", "a", None)]}, {"causes": [("x", "a", 0.9)]}, {"probability"}),
     ],
 )
-def test_numbers_count_from_a_bound_on(changes, old, new, names):
+def test_numbers_count_from_a_bound_on(old, new, names):
     assert names == set(changes(old, new))
 
 
-def test_when_and_how_often_people_are_notified_counts(incident):
+def test_when_and_how_often_people_are_notified_counts():
     one, other = (
         ReplayNotice(60.0, "incident.opened", "warning"),
         ReplayNotice(70.0, "incident.updated", "x"),
@@ -146,7 +134,7 @@ def test_when_and_how_often_people_are_notified_counts(incident):
     } == row.changed
 
 
-def test_what_differs_in_texts_alone_is_counted_and_not_listed(incident):
+def test_what_differs_in_texts_alone_is_counted_and_not_listed():
     found = compare(
         ReplayOutcome([incident("a")]), ReplayOutcome([incident("a", summary="slower")])
     )

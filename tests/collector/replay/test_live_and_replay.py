@@ -1,10 +1,10 @@
 """The real pipeline and the real store: live, restarted and replayed, the same incidents."""
 
 import gzip
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.clocks import SetClock
 
 from bench.stepped import SteppedStages
 from rankscope.collector.evaluation.rereading import RereadPlan
@@ -22,20 +22,12 @@ from rankscope.collector.store.store import IncidentDatabaseStore
 RECORDING = Path(__file__).parents[2] / "fixtures" / "cpu_contention.otlp.jsonl.gz"
 
 
-@dataclass
-class SetClock:
-    at: float = 0.0
-
-    def now(self):
-        return self.at
-
-
 class Live:
     """A collector without a thread, fed with the recording at its own times."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.clock = SetClock()
+        self.clock = SetClock(0.0)
         self.store = IncidentDatabaseStore(f"sqlite:///{folder / 'incidents.db'}")
         self.commits = []
         self.start()

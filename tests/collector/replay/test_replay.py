@@ -2,6 +2,7 @@
 
 import functools
 import json
+from dataclasses import replace
 
 import hypothesis
 import pytest
@@ -57,7 +58,7 @@ class TestJournal:
         self, tmp_path_factory, pipeline, sink, clock, metrics_body, logs_body, new_replay, moments
     ):
         data = tmp_path_factory.mktemp("data")
-        live, sink, clock = type(pipeline)(), type(sink)(), type(clock)()
+        live, sink, clock = type(pipeline)(), type(sink)(), replace(clock)
         stages = SteppedStages(
             pipeline=live,
             journal=FileJournal(data / "journal", JournalSettings()),

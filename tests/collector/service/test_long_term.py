@@ -8,6 +8,7 @@ from functools import partial
 import httpx
 import pytest
 from prometheus_client import CollectorRegistry
+from tests.clocks import SetClock
 from tests.waiting import get, until
 
 from rankscope.collector.long_term.sending import LongTerm
@@ -112,13 +113,6 @@ class Store:
         return httpx.Response(self.status, headers=self.headers, text="no room")
 
 
-class Clock:
-    at = 1_790_000_000.0
-
-    def now(self):
-        return self.at
-
-
 @pytest.fixture
 def writer():
     """Make writers of one body a round, without their threads."""
@@ -130,7 +124,7 @@ def writer():
         one = LongTerm(
             LongTermSettings(url="http://user:word@store/api/v1/write?x=1", **settings),
             gather=lambda _: [(b"%d" % next(rounds) * 2000, 10)],
-            clock=Clock(),
+            clock=SetClock(1_790_000_000.0),
             registry=registry,
             transport=httpx.MockTransport(store),
         )

@@ -15,32 +15,27 @@ from rankscope.settings import SettingsError, load
 from rankscope.vocabulary.samples import TelemetryResource, attributes
 
 
-@pytest.fixture
-def window():
-    """Return a function that gives the window of a job of one rank."""
-
-    def of(pipeline):
-        table = pipeline.table
-        series = table.intern(
-            TelemetryResource("a", job="j"), "training.step.duration", attributes({"rank": 0})
-        )
-        columns = PointColumns(
-            np.array([series], np.int32), np.array([1.79e9]), np.array([0.5], np.float64)
-        )
-        pipeline.metrics(MetricsBatch(columns), 1.79e9)
-        attempt = pipeline.windows.attempt("j")
-        return pipeline.windows.window(attempt, 1.79e9)
-
-    return of
+def window(pipeline):
+    """Return the window of a job of one rank."""
+    table = pipeline.table
+    series = table.intern(
+        TelemetryResource("a", job="j"), "training.step.duration", attributes({"rank": 0})
+    )
+    columns = PointColumns(
+        np.array([series], np.int32), np.array([1.79e9]), np.array([0.5], np.float64)
+    )
+    pipeline.metrics(MetricsBatch(columns), 1.79e9)
+    attempt = pipeline.windows.attempt("j")
+    return pipeline.windows.window(attempt, 1.79e9)
 
 
-def test_the_collective_timeout_reaches_the_detectors(window):
+def test_the_collective_timeout_reaches_the_detectors():
     settings = EvaluationSettings(collective_timeout_seconds=1800)
     assert window(DetectionPipeline(settings=settings)).collective_timeout_seconds == 1800
     assert window(DetectionPipeline()).collective_timeout_seconds == 600
 
 
-def test_a_pipeline_of_an_earlier_process_takes_the_settings_of_this_one(window):
+def test_a_pipeline_of_an_earlier_process_takes_the_settings_of_this_one():
     pipeline = pickle.loads(pickle.dumps(DetectionPipeline()))  # noqa: S301  our own
     settings = EvaluationSettings(collective_timeout_seconds=60, max_series=1000)
     pipeline.resume(DetectionPipeline(settings=settings))

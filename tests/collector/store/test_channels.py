@@ -8,7 +8,6 @@ import base64
 import contextlib
 import hashlib
 import hmac
-import http.server
 import json
 import socket
 import threading
@@ -17,12 +16,13 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.clocks import ShiftedClock
+from tests.serving import Answer, served
 
 from rankscope.alerts import notify
 from rankscope.alerts.ports import HttpPost
 from rankscope.collector.store import sending
 from rankscope.collector.store.deliver import OutboxDeliverer
-from rankscope.vocabulary.clock import SystemClock
 
 SECRET = "SEC-of-the-bot"
 KEY = "R" * 32
@@ -107,36 +107,20 @@ class Bot:
         self.full = False
         self.accepted: list[dict[str, Any]] = []
         self.answers: list[tuple[int, Any]] = []
-        bot = self
+        self._closing = contextlib.ExitStack()
+        self.url = self._closing.enter_context(served(self._taken)) + self.path
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                status, answer = bot.answer(bot, parse_qs(urlsplit(self.path).query), body)
-                bot.answers.append((status, answer))
-                if status < 300 and not (isinstance(answer, dict) and _code(answer)):
-                    bot.accepted.append(body)
-                text = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
-                self.send_response(status)
-                self.send_header("content-length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
-
-            def log_message(self, *_arguments):
-                """Say nothing."""
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
-        self.thread.start()
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server.server_port}{self.path}"
+    def _taken(self, request):
+        body = json.loads(request.body)
+        status, answer = self.answer(self, parse_qs(urlsplit(request.path).query), body)
+        self.answers.append((status, answer))
+        if status < 300 and not (isinstance(answer, dict) and _code(answer)):
+            self.accepted.append(body)
+        text = answer if isinstance(answer, str) else json.dumps(answer)
+        return Answer(text.encode(), status=status)
 
     def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
+        self._closing.close()
 
 
 def _code(answer):
@@ -164,14 +148,7 @@ def bot(name):
 @pytest.fixture
 def deliver(store):
     """Return a function that delivers what is due, with the machine's clock put ahead."""
-
-    class Clock(SystemClock):
-        ahead = 0.0
-
-        def now(self):
-            return super().now() + self.ahead
-
-    clock = Clock()
+    clock = ShiftedClock()
     deliverer = OutboxDeliverer(outbox=store, clock=clock)
 
     def run(ahead=0.0):
@@ -306,7 +283,7 @@ def test_a_half_open_connection_ends_when_the_time_is_up(silent, first):
 @pytest.fixture
 def until_all_ended(store):
     """Return a deliverer whose deliveries end before the store does, and after the servers."""
-    deliverer = OutboxDeliverer(outbox=store, clock=SystemClock())
+    deliverer = OutboxDeliverer(outbox=store, clock=ShiftedClock())
     yield deliverer
     deliverer.stop(timeout_seconds=60)
 

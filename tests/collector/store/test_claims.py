@@ -7,6 +7,7 @@ import time
 
 import pytest
 from sqlalchemy import update
+from tests.clocks import SetClock
 
 from rankscope.alerts.ports import DeliveryOutcome, NotifiedEndpoint
 from rankscope.collector.store import IncidentDatabaseStore, endpoints
@@ -15,14 +16,6 @@ from rankscope.collector.store.deliver import OutboxDeliverer
 from rankscope.collector.store.tables import claims
 
 T0 = 1_700_000_000.0
-
-
-class _SetClock:
-    def __init__(self) -> None:
-        self.at = time.time()  # receivers refuse what was signed long ago
-
-    def now(self) -> float:
-        return self.at
 
 
 @pytest.fixture
@@ -179,7 +172,7 @@ def test_two_deliverers_send_every_message_once_and_in_order(pair, changed, new_
     receivers = [new_receiver() for _ in range(3)]
     for number, receiver in enumerate(receivers):
         _add(pair[0], f"wh_{number}", receiver.url, receiver.secret)
-    clock = _SetClock()
+    clock = SetClock(time.time())  # receivers refuse what was signed long ago
     deliverers = [
         OutboxDeliverer(outbox=store, clock=clock, chance=random.Random(0)) for store in pair
     ]

@@ -3,6 +3,8 @@
 import time
 from dataclasses import dataclass
 
+from tests.clocks import SetClock, ShiftedClock
+
 from rankscope.alerts.ports import NotifiedEndpoint
 from rankscope.collector.store.clock import StoreClock
 from rankscope.collector.store.errors import UnusableError
@@ -11,18 +13,10 @@ from rankscope.collector.store.store import IncidentDatabaseStore
 OFF_SECONDS = 600.0
 
 
-class Off:
-    """The clock of a machine that is minutes ahead."""
-
-    def now(self) -> float:
-        """Return seconds since the epoch, and some more."""
-        return time.time() + OFF_SECONDS
-
-
 def test_a_collector_whose_clock_is_off_sends_by_the_clock_of_postgresql(emptied):
     store = IncidentDatabaseStore(emptied())
     try:
-        clock = StoreClock(Off(), store)
+        clock = StoreClock(ShiftedClock(OFF_SECONDS), store)
         clock.compare()
         assert abs(clock.now() - time.time()) < OFF_SECONDS / 2
     finally:
@@ -32,7 +26,7 @@ def test_a_collector_whose_clock_is_off_sends_by_the_clock_of_postgresql(emptied
 def test_a_store_of_its_own_has_no_other_clock(tmp_path):
     store = IncidentDatabaseStore(f"sqlite:///{tmp_path / 'rankscope.db'}")
     try:
-        clock = StoreClock(Off(), store)
+        clock = StoreClock(ShiftedClock(OFF_SECONDS), store)
         clock.compare()
         assert clock.now() > time.time() + OFF_SECONDS / 2
     finally:
@@ -60,7 +54,7 @@ def test_a_page_of_a_collector_that_is_ahead_is_due_at_once_by_the_clock_of_post
 class Base:
     """A database whose clock stands at `at` until it is away; an answer takes the collector 2 s."""
 
-    collector: "Standing"
+    collector: SetClock
     at: float = 1000.0
     away: bool = False
 
@@ -71,18 +65,8 @@ class Base:
         return self.at
 
 
-@dataclass
-class Standing:
-    """A clock that only others move."""
-
-    at: float
-
-    def now(self) -> float:
-        return self.at
-
-
 def test_while_the_database_is_away_its_clock_goes_on_as_last_known():
-    collector = Standing(5000.0)
+    collector = SetClock(5000.0)
     base = Base(collector)
     clock = StoreClock(collector, base)
     clock.compare()
@@ -93,13 +77,13 @@ def test_while_the_database_is_away_its_clock_goes_on_as_last_known():
 
 
 def test_the_clock_is_read_without_asking_the_database():
-    collector = Standing(5000.0)
+    collector = SetClock(5000.0)
     base = Base(collector, away=True)
     assert StoreClock(collector, base).now() == collector.at
 
 
 def test_less_than_an_answer_can_tell_does_not_move_the_clock():
-    collector = Standing(5000.0)
+    collector = SetClock(5000.0)
     base = Base(collector)
     clock = StoreClock(collector, base)
     clock.compare()

@@ -10,13 +10,13 @@ import time
 from email.utils import formatdate
 
 import pytest
+from tests.clocks import ShiftedClock
 from tests.waiting import until
 
 from rankscope.alerts.notify import answers, webhook
 from rankscope.alerts.ports import DeliveryOutcome, HttpPost
 from rankscope.collector.store import schedule, sending
 from rankscope.collector.store.deliver import OutboxDeliverer
-from rankscope.vocabulary.clock import SystemClock
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
@@ -28,14 +28,7 @@ def url(request, url_of):
 @pytest.fixture
 def clock():
     """Return a clock that runs, so that receivers find the signatures fresh, and can be put on."""
-
-    class Clock(SystemClock):
-        ahead = 0.0
-
-        def now(self):
-            return super().now() + self.ahead
-
-    return Clock()
+    return ShiftedClock()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from sqlalchemy import text, update
+from tests.clocks import SetClock
 from tests.examples import LONG
 
 from rankscope.alerts import notify
@@ -21,15 +22,6 @@ CHANGES, INCIDENTS = (10_000, 200) if LONG else (1000, 20)
 HOURS = 72 if LONG else 12
 PEOPLE = [name for name, row in notify.FORMATS.items() if row.TRAITS.delivery == "digest"]
 SECRETS = {"pagerduty": KEY, "slack": "", "wecom": "", "alertmanager_api": ""}
-
-
-class VirtualClock:
-    """A clock that tests set."""
-
-    at = T0
-
-    def now(self):
-        return self.at
 
 
 class Channel:
@@ -59,7 +51,7 @@ def url(request, url_of):
 
 @pytest.fixture
 def clock():
-    return VirtualClock()
+    return SetClock(T0)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 
 import pytest
+from tests.clocks import SetClock
 
 from rankscope.alerts.ports import DeliveryOutcome
 from rankscope.collector.store.deliver import OutboxDeliverer
@@ -14,13 +15,6 @@ KINDS = ("opened", "updated", "resolved")
 """What happens to an incident, an hour each."""
 MOST_BYTES_A_CHANGE = 8192
 """Of the database's file, with all that three endpoints wait for."""
-
-
-class SetClock:
-    at = T0
-
-    def now(self):
-        return self.at
 
 
 class Network:
@@ -47,7 +41,7 @@ def test_three_days_away_cost_little_disk_and_nothing_is_lost(
     store, add_webhook, changed, tmp_path
 ):
     """A machine gets the whole history in order, people and an Alertmanager the present state."""
-    clock, network = SetClock(), Network()
+    clock, network = SetClock(T0), Network()
     add_webhook("machine", url="http://machine/")
     add_webhook("chat", url="http://chat/", format="slack", secret="")
     add_webhook("alerts", url="http://alerts/", format="alertmanager_api", secret="")

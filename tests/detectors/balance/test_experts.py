@@ -10,22 +10,17 @@ from rankscope.vocabulary.ranks import RankSet
 from rankscope.vocabulary.topology import CommunicationGroup, JobTopology, RankPlacement
 
 
-@pytest.fixture
-def evaluated():
-    """Return a function that evaluates eight ranks in groups of some size."""
-
-    def evaluate(own, size=4, kind="ep", **more):
-        groups = [
-            CommunicationGroup(f"ep:{number}", kind, RankSet(range(first, first + size)))
-            for number, first in enumerate(range(0, 8, size))
-        ]
-        placed = JobTopology(
-            Job("example"), world_size=8, groups=groups,
-            placements=[RankPlacement(rank, "host-0") for rank in range(len(own))],
-        )  # fmt: skip
-        return [f.entity.id for f in ExpertsDetector().evaluate(sketch(own, placed=placed, **more))]
-
-    return evaluate
+def evaluated(own, size=4, kind="ep", **more):
+    """Evaluate eight ranks in groups of some size."""
+    groups = [
+        CommunicationGroup(f"ep:{number}", kind, RankSet(range(first, first + size)))
+        for number, first in enumerate(range(0, 8, size))
+    ]
+    placed = JobTopology(
+        Job("example"), world_size=8, groups=groups,
+        placements=[RankPlacement(rank, "host-0") for rank in range(len(own))],
+    )  # fmt: skip
+    return [f.entity.id for f in ExpertsDetector().evaluate(sketch(own, placed=placed, **more))]
 
 
 @pytest.fixture
@@ -33,59 +28,59 @@ def own(steady):
     return steady(8, 150, spread=0.005)
 
 
-def test_the_same_position_slow_in_every_group_is_a_popular_expert(evaluated, own):
+def test_the_same_position_slow_in_every_group_is_a_popular_expert(own):
     own[[2, 6]] *= 1.3
     assert {"ep:0", "ep:1"} == set(evaluated(own))
 
 
-def test_another_member_slow_from_minute_to_minute_is_one_too(evaluated, own):
+def test_another_member_slow_from_minute_to_minute_is_one_too(own):
     for number, first in enumerate(range(0, 150, 30)):
         own[number % 3, first : first + 30] *= 1.3
     assert ["ep:0"] == evaluated(own, size=8)
 
 
-def test_others_that_became_faster_gave_their_tokens_away(evaluated, own):
+def test_others_that_became_faster_gave_their_tokens_away(own):
     own[2, 50:] *= 1.35
     own[[0, 1, 3, 4, 5, 6, 7], 50:] *= 0.95
     assert ["ep:0"] == evaluated(own, size=8)
 
 
-def test_of_a_pair_one_gave_its_tokens_to_the_other(evaluated, own):
+def test_of_a_pair_one_gave_its_tokens_to_the_other(own):
     own[2, 25:] *= 1.35
     own[3, 25:] *= 0.65
     assert ["ep:1"] == evaluated(own[:, :50], size=2)
 
 
-def test_of_a_pair_one_that_became_slow_alone_is_a_device(evaluated, own):
+def test_of_a_pair_one_that_became_slow_alone_is_a_device(own):
     own[2, 25:] *= 1.35
     assert [] == evaluated(own[:, :50], size=2)
 
 
-def test_one_rank_always_slow_may_be_a_device(evaluated, own):
+def test_one_rank_always_slow_may_be_a_device(own):
     own[2] *= 1.3
     assert [] == evaluated(own)
     assert [] == evaluated(own, size=8)
 
 
-def test_one_rank_that_became_slow_while_the_others_stayed_is_a_device(evaluated, own):
+def test_one_rank_that_became_slow_while_the_others_stayed_is_a_device(own):
     own[2, 50:] *= 1.3
     assert [] == evaluated(own, size=8)
 
 
-def test_slow_ranks_at_two_positions_are_two_devices(evaluated, own):
+def test_slow_ranks_at_two_positions_are_two_devices(own):
     own[2] *= 1.3
     own[5] *= 1.3
     assert [] == evaluated(own)
 
 
-def test_noise_and_single_pauses_are_no_imbalance(evaluated, own, steady):
+def test_noise_and_single_pauses_are_no_imbalance(own, steady):
     assert [] == evaluated(own)
     assert [] == evaluated(steady(8, 150, spread=0.2))
     own[[1, 4], ::20] += 2.0
     assert [] == evaluated(own)
 
 
-def test_groups_of_other_kinds_small_ones_and_few_steps_are_left_out(evaluated, own):
+def test_groups_of_other_kinds_small_ones_and_few_steps_are_left_out(own):
     own[[2, 6]] *= 1.3
     assert [] == evaluated(own, kind="dp")
     assert [] == evaluated(own, size=1)
@@ -97,32 +92,32 @@ def test_groups_of_other_kinds_small_ones_and_few_steps_are_left_out(evaluated, 
     assert [] == evaluated(own)
 
 
-def test_pairs_have_no_others_that_could_be_faster(evaluated, own):
+def test_pairs_have_no_others_that_could_be_faster(own):
     own[1, 50:] *= 1.4
     assert [] == evaluated(own, size=2)
 
 
-def test_members_that_are_not_reported_are_left_out(evaluated, own):
+def test_members_that_are_not_reported_are_left_out(own):
     assert [] == evaluated(own[:6])
     own[7] = np.nan
     own[[2, 6]] *= 1.3
     assert {"ep:0", "ep:1"} == set(evaluated(own))
 
 
-def test_members_that_wander_by_a_few_per_cent_gave_nobody_their_tokens(evaluated, steady):
+def test_members_that_wander_by_a_few_per_cent_gave_nobody_their_tokens(steady):
     """Each now a little faster than an hour ago, now slower, as a router's favour goes."""
     own = steady(8, 150, spread=0.005)
     own[:, 75:] *= np.array([0.93, 1.07, 0.97, 1.0, 0.99, 0.95, 1.02, 0.96])[:, None]
     assert [] == evaluated(own, size=8)
 
 
-def test_where_all_became_faster_nobody_has_the_tokens(evaluated, own):
+def test_where_all_became_faster_nobody_has_the_tokens(own):
     own[2] *= 1.08
     own[:, 75:] *= 0.95
     assert [] == evaluated(own, size=8)
 
 
-def test_half_the_excess_is_enough_where_the_others_have_become_faster(evaluated, own):
+def test_half_the_excess_is_enough_where_the_others_have_become_faster(own):
     own[2, 75:] *= 1.1
     assert [] == evaluated(own)
     own[[0, 1, 3], 75:] *= 0.97
@@ -147,12 +142,12 @@ def routed(steady):
     return steady(8, 240, spread=0.005) * tokens / 4096, tokens
 
 
-def test_tokens_that_stay_at_one_member_are_the_routers_work(evaluated, routed):
+def test_tokens_that_stay_at_one_member_are_the_routers_work(routed):
     own, tokens = routed
     assert ["ep:0"] == evaluated(own, planes={"training.tokens": tokens})
 
 
-def test_tokens_that_go_to_another_member_at_each_step_are_lengths(evaluated, steady):
+def test_tokens_that_go_to_another_member_at_each_step_are_lengths(steady):
     tokens = 4096 * steady(8, 240, spread=0.01) / 0.8
     tokens[np.random.default_rng(2).integers(0, 8, 180), np.arange(60, 240)] *= 1.3
     own = steady(8, 240, spread=0.005) * tokens / 4096

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.detectors.drawn import steady
 
 from rankscope.detectors.balance.stages import StagesDetector
 from rankscope.detectors.sketch import readings, sketch
@@ -12,25 +13,18 @@ from rankscope.vocabulary.ranks import RankSet
 from rankscope.vocabulary.topology import CommunicationGroup, JobTopology, RankPlacement
 
 
-@pytest.fixture
-def evaluated(steady):
-    """Return a function that evaluates four stages of two ranks, rows scaled by a factor."""
-
-    def evaluate(factor=1.4, rows=(6, 7), since=0, *, groups=(), pp=True, count=80, **more):
-        own = steady(8, count)
-        own[list(rows), since:] *= factor
-        placed = JobTopology(
-            Job("example"), world_size=8, groups=groups,
-            placements=[RankPlacement(r, "host-0", pp=r // 2 if pp else None) for r in range(8)],
-        )  # fmt: skip
-        return StagesDetector().evaluate(
-            sketch(own, placed=placed, role_of=np.arange(8) // 2, **more)
-        )
-
-    return evaluate
+def evaluated(factor=1.4, rows=(6, 7), since=0, *, groups=(), pp=True, count=80, **more):
+    """Evaluate four stages of two ranks, rows scaled by a factor."""
+    own = steady(8, count)
+    own[list(rows), since:] *= factor
+    placed = JobTopology(
+        Job("example"), world_size=8, groups=groups,
+        placements=[RankPlacement(r, "host-0", pp=r // 2 if pp else None) for r in range(8)],
+    )  # fmt: skip
+    return StagesDetector().evaluate(sketch(own, placed=placed, role_of=np.arange(8) // 2, **more))
 
 
-def test_a_whole_stage_that_was_slow_from_the_first_step_is_named(evaluated):
+def test_a_whole_stage_that_was_slow_from_the_first_step_is_named():
     (found,) = evaluated()
     assert ("group.stage_slow", "pp stage 3", [6, 7]) == (
         found.kind, found.entity.id, list(found.entity.ranks),
@@ -39,7 +33,7 @@ def test_a_whole_stage_that_was_slow_from_the_first_step_is_named(evaluated):
     assert found.score > 1
 
 
-def test_it_has_the_name_of_the_group_that_holds_just_its_ranks(evaluated):
+def test_it_has_the_name_of_the_group_that_holds_just_its_ranks():
     groups = [
         CommunicationGroup("dp:a", "dp", RankSet((6, 7))),
         CommunicationGroup("tp:b", "tp", RankSet((6,))),
@@ -51,7 +45,7 @@ def test_it_has_the_name_of_the_group_that_holds_just_its_ranks(evaluated):
     assert ("dp:a", [6, 7]) == (found.entity.id, list(found.entity.ranks))
 
 
-def test_a_little_more_work_is_info_and_next_to_none_nothing(evaluated):
+def test_a_little_more_work_is_info_and_next_to_none_nothing():
     (found,) = evaluated(1.2)
     assert 0.5 == found.score
     (found,) = evaluated(1.1)
@@ -59,21 +53,21 @@ def test_a_little_more_work_is_info_and_next_to_none_nothing(evaluated):
     assert [] == evaluated(1.06)
 
 
-def test_one_slow_rank_of_a_stage_is_a_node(evaluated):
+def test_one_slow_rank_of_a_stage_is_a_node():
     assert [] == evaluated(rows=(6,))
 
 
-def test_what_began_later_is_no_partition(evaluated):
+def test_what_began_later_is_no_partition():
     assert [] == evaluated(since=50)
 
 
-def test_a_stage_that_waits_longer_than_the_others_holds_nobody_up(evaluated):
+def test_a_stage_that_waits_longer_than_the_others_holds_nobody_up():
     wait = np.full((8, 80), 0.1)
     wait[6:] = 0.5
     assert [] == evaluated(planes={"training.comm.duration": wait})
 
 
-def test_without_stages_own_time_or_enough_steps_it_says_nothing(evaluated, steady):
+def test_without_stages_own_time_or_enough_steps_it_says_nothing():
     assert [] == evaluated(pp=False)
     assert [] == evaluated(count=30)
     blank = dict.fromkeys(("training.comm.duration", "training.compute.duration"),
@@ -86,7 +80,7 @@ def test_without_stages_own_time_or_enough_steps_it_says_nothing(evaluated, stea
     assert [] == StagesDetector().evaluate(sketch(steady(8, 80), placed=other))
 
 
-def test_what_came_to_a_stage_on_two_hosts_at_once_is_its_work(steady):
+def test_what_came_to_a_stage_on_two_hosts_at_once_is_its_work():
     own = steady(8, 120)
     own[[6, 7], 60:] *= 1.4
     where = [RankPlacement(r, f"host-{(r + 1) // 4}", pp=r // 2) for r in range(8)]
@@ -108,7 +102,7 @@ def test_what_came_to_a_stage_on_two_hosts_at_once_is_its_work(steady):
         pytest.param((6, 7), -500, False, id="they always were that low"),
     ],
 )
-def test_a_stage_whose_devices_got_hot_when_it_became_slow_says_so(steady, hot, since, said):
+def test_a_stage_whose_devices_got_hot_when_it_became_slow_says_so(hot, since, said):
     """A stage that lies on the hosts of one rack: its cooling fails, and the partition is sound."""
     own = steady(8, 120)
     own[[6, 7], 60:] *= 1.4

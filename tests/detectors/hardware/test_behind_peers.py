@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.detectors.drawn import steady
 
 from rankscope.detectors.hardware.behind_peers import BehindPeersDetector
 from rankscope.detectors.sketch import START, readings, sketch
@@ -11,25 +12,20 @@ HEAT = "hw.gpu.throttle|thermal_sw"
 AT = START + np.arange(0.0, 61, 5)
 
 
-@pytest.fixture
-def found(steady):
-    """Return a function that returns the findings for SM clocks in MHz and other readings."""
-
-    def evaluate(clocks, *, until=None, later=0.0, **fields):
-        clock = np.full((len(clocks), len(AT)), 1755e6)
-        clock[:, :until] = np.array(clocks, float)[:, None] * 1e6
-        more = fields.pop("more", {})
-        window = sketch(
-            steady(ranks=len(clocks)),
-            rank_readings={CLOCK: readings(AT + later - 20, clock), **more},
-            **fields,
-        )
-        return BehindPeersDetector().evaluate(window)
-
-    return evaluate
+def found(clocks, *, until=None, later=0.0, **fields):
+    """Return the findings for SM clocks in MHz and other readings."""
+    clock = np.full((len(clocks), len(AT)), 1755e6)
+    clock[:, :until] = np.array(clocks, float)[:, None] * 1e6
+    more = fields.pop("more", {})
+    window = sketch(
+        steady(ranks=len(clocks)),
+        rank_readings={CLOCK: readings(AT + later - 20, clock), **more},
+        **fields,
+    )
+    return BehindPeersDetector().evaluate(window)
 
 
-def test_a_low_clock_is_information_before_steps_show_what_it_costs(found):
+def test_a_low_clock_is_information_before_steps_show_what_it_costs():
     (held,) = found((1755, 1755, 1755, 1095))
     assert ("gpu.behind_peers", "GPU-3") == (held.kind, held.entity.id)
     assert held.score < 1
@@ -37,45 +33,45 @@ def test_a_low_clock_is_information_before_steps_show_what_it_costs(found):
     assert held.magnitude == pytest.approx(1755 / 1095, abs=0.01)
 
 
-def test_heat_that_costs_no_clock_holds_nobody_back(found):
+def test_heat_that_costs_no_clock_holds_nobody_back():
     hot = np.zeros((4, len(AT)))
     hot[3] = 1.0
     assert [] == found((1755, 1755, 1755, 1740), more={HEAT: readings(AT, hot)})
 
 
-def test_heat_that_costs_a_twentieth_of_the_clock_is_information(found):
+def test_heat_that_costs_a_twentieth_of_the_clock_is_information():
     hot = np.zeros((4, len(AT)))
     hot[3] = 1.0
     (held,) = found((1755, 1755, 1755, 1660), more={HEAT: readings(AT, hot)})
     assert "GPU-3" == held.entity.id
 
 
-def test_a_device_without_work_holds_nobody_back(found):
+def test_a_device_without_work_holds_nobody_back():
     used = np.ones((4, 1))
     used[3] = 0.05
     idle = {"hw.gpu.utilization": readings(AT, used)}
     assert [] == found((1755, 1755, 1755, 1095), more=idle)
 
 
-def test_where_most_devices_are_held_down_the_job_is_as_it_is(found):
+def test_where_most_devices_are_held_down_the_job_is_as_it_is():
     hot = np.ones((8, len(AT)))
     hot[:3] = 0.0
     assert [] == found((1755,) * 3 + (1500,) * 5, more={HEAT: readings(AT, hot)})
 
 
-def test_a_job_that_stopped_stepping_waits_for_no_device(found):
+def test_a_job_that_stopped_stepping_waits_for_no_device():
     assert [] == found((1755, 1755, 1755, 1095), now=START + 1000)
 
 
-def test_a_device_that_works_after_all_holds_nobody_back(found):
+def test_a_device_that_works_after_all_holds_nobody_back():
     assert [] == found((1755, 1755, 1755, 345), until=-1)
 
 
-def test_while_no_step_ends_a_low_clock_is_that_of_a_device_without_work(found):
+def test_while_no_step_ends_a_low_clock_is_that_of_a_device_without_work():
     assert [] == found((1755, 1755, 1755, 1095), later=60.0)
 
 
-def test_a_device_that_paused_for_a_while_holds_nobody_back(found):
+def test_a_device_that_paused_for_a_while_holds_nobody_back():
     used = np.ones((4, 1))
     used[3] = 0.8
     idle = {"hw.gpu.utilization": readings(AT - 20, used)}

@@ -4,24 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.detectors.drawn import steady
 
 from rankscope.detectors.hardware.slow_collectives import SlowCollectivesDetector
 from rankscope.detectors.sketch import START, readings, sketch
 
 
-@pytest.fixture
-def found(steady):
-    """Return a function that evaluates a job whose exchange takes some seconds in each step."""
-
-    def evaluate(exchange, own=None, **fields):
-        own = steady(steps=len(exchange)) if own is None else own
-        window = sketch(own, exchange=np.array(exchange), **fields)
-        return SlowCollectivesDetector().evaluate(window)
-
-    return evaluate
+def found(exchange, own=None, **fields):
+    """Evaluate a job whose exchange takes some seconds in each step."""
+    own = steady(steps=len(exchange)) if own is None else own
+    window = sketch(own, exchange=np.array(exchange), **fields)
+    return SlowCollectivesDetector().evaluate(window)
 
 
-def test_an_exchange_that_takes_longer_is_found_where_it_began(found):
+def test_an_exchange_that_takes_longer_is_found_where_it_began():
     finding, _ = found([0.2] * 40 + [0.5] * 20)
     assert 0.5 == pytest.approx(finding.observed, rel=0.1)
     assert 0.2 == pytest.approx(finding.expected, rel=0.1)
@@ -29,7 +25,7 @@ def test_an_exchange_that_takes_longer_is_found_where_it_began(found):
     assert finding.onset[1] == pytest.approx(steps.at[0, 40], abs=3.0)
 
 
-def test_episodes_that_come_and_go_are_found_between_them_too(found):
+def test_episodes_that_come_and_go_are_found_between_them_too():
     episode = [0.5] * 10 + [0.2] * 20
     (finding,) = found([0.2] * 60 + episode + episode)
     assert 0.5 == pytest.approx(finding.observed, rel=0.01)
@@ -38,7 +34,7 @@ def test_episodes_that_come_and_go_are_found_between_them_too(found):
     assert [] == found([0.2] * 60 + episode)
 
 
-def test_three_steps_in_a_row_with_a_slow_exchange_slow_the_job(found):
+def test_three_steps_in_a_row_with_a_slow_exchange_slow_the_job():
     _, slow = found([0.2] * 57 + [2.0] * 3)
     assert ("job.slow", "job") == (slow.kind, slow.entity.type)
     assert slow.score >= 1
@@ -46,12 +42,12 @@ def test_three_steps_in_a_row_with_a_slow_exchange_slow_the_job(found):
     assert [] == [f for f in found([0.2] * 56 + [2.0, 2.0, 0.2, 2.0]) if f.kind == "job.slow"]
 
 
-def test_an_exchange_that_is_a_little_longer_is_evidence_and_slows_nobody(found):
+def test_an_exchange_that_is_a_little_longer_is_evidence_and_slows_nobody():
     (finding,) = found([0.2] * 40 + [0.32] * 20)
     assert "job.slow_collectives" == finding.kind
 
 
-def test_an_exchange_that_is_a_little_longer_while_ports_are_congested_slows_the_job(found):
+def test_an_exchange_that_is_a_little_longer_while_ports_are_congested_slows_the_job():
     at = START + np.arange(0.0, 321, 5)
     marks = np.cumsum(np.where(at > START + 200, 1000.0, 10.0))
     ports = {"hw.network.congestion|mlx5_0|ecn|1": readings(at, np.stack((marks, marks)))}
@@ -61,7 +57,7 @@ def test_an_exchange_that_is_a_little_longer_while_ports_are_congested_slows_the
     assert 1.1 == pytest.approx(slow.magnitude, rel=0.05)
 
 
-def test_a_rank_that_comes_late_makes_the_others_wait_and_not_the_exchange_longer(found, steady):
+def test_a_rank_that_comes_late_makes_the_others_wait_and_not_the_exchange_longer():
     own = steady()
     own[2, 40:] *= 1.5
     assert [] == found([0.2] * 60, own)
@@ -70,7 +66,7 @@ def test_a_rank_that_comes_late_makes_the_others_wait_and_not_the_exchange_longe
 @pytest.mark.parametrize(
     ("newest", "kinds"), [(30, []), (90, ["job.slow_collectives", "job.slow"])]
 )
-def test_steps_that_the_last_ranks_have_yet_to_report_show_no_exchange(steady, newest, kinds):
+def test_steps_that_the_last_ranks_have_yet_to_report_show_no_exchange(newest, kinds):
     """They may be the ones that come last. One that reports nothing for a minute is not awaited."""
     own = steady(steps=60 + newest)
     own[2:, 60:] *= 1.5
@@ -81,15 +77,15 @@ def test_steps_that_the_last_ranks_have_yet_to_report_show_no_exchange(steady, n
     assert kinds == [finding.kind for finding in findings]
 
 
-def test_an_exchange_that_was_as_long_all_along_is_no_finding(found):
+def test_an_exchange_that_was_as_long_all_along_is_no_finding():
     assert [] == found([0.5] * 60)
 
 
-def test_a_single_long_exchange_is_no_finding(found):
+def test_a_single_long_exchange_is_no_finding():
     assert [] == found([0.2] * 55 + [3.0] + [0.2] * 4)
 
 
-def test_noise_of_the_exchange_hides_a_small_excess(found):
+def test_noise_of_the_exchange_hides_a_small_excess():
     noise = np.random.default_rng(5).uniform(0.1, 0.5, 60)
     noise[40:] += 0.06
     assert [] == found(noise.tolist())

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.detectors.drawn import levels, steady
 
 from rankscope.detectors.hardware.throttling import ThrottlingDetector
 from rankscope.detectors.sketch import START, readings, sketch
@@ -9,15 +10,10 @@ from rankscope.detectors.sketch import START, readings, sketch
 CAP, CLOCK = "hw.gpu.throttle|power_cap", "hw.frequency|sm"
 
 
-@pytest.fixture
-def found(steady):
-    """Return a function that returns (kind, device) of what devices report."""
-
-    def evaluate(by_rank, **fields):
-        window = sketch(steady(), rank_readings=by_rank, **fields)
-        return [(f.kind, f.entity.id) for f in ThrottlingDetector().evaluate(window)]
-
-    return evaluate
+def found(by_rank, **fields):
+    """Return (kind, device) of what devices report."""
+    window = sketch(steady(), rank_readings=by_rank, **fields)
+    return [(f.kind, f.entity.id) for f in ThrottlingDetector().evaluate(window)]
 
 
 @pytest.mark.parametrize(
@@ -29,35 +25,33 @@ def found(steady):
         ("power_brake", "gpu.power_held"),
     ],
 )
-def test_a_device_held_down_most_of_the_newest_time_is_named_by_its_reason(
-    found, levels, reason, kind
-):
+def test_a_device_held_down_most_of_the_newest_time_is_named_by_its_reason(reason, kind):
     held = levels(4, 0, 1, 1, since=45)
     assert [(kind, "GPU-1")] == found({f"hw.gpu.throttle|{reason}": held})
 
 
-def test_the_onset_stays_where_it_began(steady, levels):
+def test_the_onset_stays_where_it_began():
     held = {"hw.gpu.throttle|thermal_hw": levels(4, 0, 1, 1, since=20)}
     (finding,) = ThrottlingDetector().evaluate(sketch(steady(), rank_readings=held))
     assert (START + 15, START + 20) == finding.onset
 
 
-def test_a_slowdown_beside_a_brake_is_the_brakes(found, levels):
+def test_a_slowdown_beside_a_brake_is_the_brakes():
     held = levels(4, 0, 1, 1)
     reasons = {"hw.gpu.throttle|slowdown_hw": held, "hw.gpu.throttle|power_brake": held}
     assert [("gpu.power_held", "GPU-1")] == found(reasons)
 
 
 @pytest.mark.parametrize("reason", ["idle", "clocks_setting", "sync_boost"])
-def test_idle_and_application_clocks_are_normal_life(found, levels, reason):
+def test_idle_and_application_clocks_are_normal_life(reason):
     assert [] == found({f"hw.gpu.throttle|{reason}": levels(4, 0, 1, 1)})
 
 
-def test_a_device_held_down_for_a_moment_is_normal_life(found, levels):
+def test_a_device_held_down_for_a_moment_is_normal_life():
     assert [] == found({"hw.gpu.throttle|thermal_hw": levels(4, 0, 1, 1, since=60)})
 
 
-def test_a_cap_that_all_devices_meet_is_the_sites_choice(found, levels):
+def test_a_cap_that_all_devices_meet_is_the_sites_choice():
     assert [] == found({CAP: levels(4, 1), CLOCK: levels(4, 1.7e9, 1.4e9, 1)})
 
 
@@ -69,9 +63,7 @@ def test_a_cap_that_all_devices_meet_is_the_sites_choice(found, levels):
         pytest.param(1.6e9, 2, 0, id="of several hosts: the site's choice"),
     ],
 )
-def test_a_cap_that_was_lowered_on_the_only_host_as_the_job_ran_is_named(
-    found, levels, clock, hosts, named
-):
+def test_a_cap_that_was_lowered_on_the_only_host_as_the_job_ran_is_named(clock, hosts, named):
     everybody = range(4)
     by_rank = {
         CAP: levels(4, 0, 1, everybody, since=30),
@@ -82,16 +74,16 @@ def test_a_cap_that_was_lowered_on_the_only_host_as_the_job_ran_is_named(
     assert held[:named] == found(by_rank, hosts=hosts)
 
 
-def test_a_cap_of_one_device_that_costs_no_clock_is_normal_life(found, levels):
+def test_a_cap_of_one_device_that_costs_no_clock_is_normal_life():
     assert [] == found({CAP: levels(4, 0, 1, 1), CLOCK: levels(4, 1.7e9, 1.68e9, 1)})
 
 
-def test_a_cap_that_holds_one_device_below_its_peers_is_named(found, levels):
+def test_a_cap_that_holds_one_device_below_its_peers_is_named():
     capped = {CAP: levels(4, 0, 1, 1), CLOCK: levels(4, 1.7e9, 1.5e9, 1)}
     assert [("gpu.power_held", "GPU-1")] == found(capped)
 
 
-def test_a_capped_device_with_a_lower_limit_is_named_where_its_peers_are_capped_too(found, levels):
+def test_a_capped_device_with_a_lower_limit_is_named_where_its_peers_are_capped_too():
     lower = {
         CAP: levels(4, 1),
         CLOCK: levels(4, 1.7e9, 1.4e9, 1),
@@ -100,18 +92,18 @@ def test_a_capped_device_with_a_lower_limit_is_named_where_its_peers_are_capped_
     assert [("gpu.power_held", "GPU-1")] == found(lower)
 
 
-def test_a_capped_device_that_waits_is_not_held_down(found, levels):
+def test_a_capped_device_that_waits_is_not_held_down():
     waits = {CAP: levels(4, 0, 1, 1), "hw.gpu.utilization": levels(4, 0.9, 0.1, 1)}
     assert [] == found(waits)
 
 
-def test_a_device_that_nobody_can_name_is_left_out(found, levels):
+def test_a_device_that_nobody_can_name_is_left_out():
     held = {"hw.gpu.throttle|thermal_hw": levels(4, 0, 1, 1)}
     assert [] == found(held, hw_ids=("GPU-0", None, "GPU-2", "GPU-3"))
 
 
 @pytest.mark.parametrize(("read_at", "named"), [(90.0, []), (200.0, ["GPU-1"])])
-def test_a_capped_device_is_slower_only_where_its_clock_was_read_at_work(steady, read_at, named):
+def test_a_capped_device_is_slower_only_where_its_clock_was_read_at_work(read_at, named):
     """Clocks come each five minutes, the rest each second; the devices work from 100 s on."""
     at = START + np.arange(0.0, 301, 1)
     busy = np.where(at - START < 100, 0.02, 0.9)

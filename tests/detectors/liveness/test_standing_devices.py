@@ -11,26 +11,21 @@ STOPS = 80
 """The reading, of 20 minutes, from which on a hang shows."""
 
 
-@pytest.fixture
-def scraped():
-    """Return a function that draws the devices of a job: working, then as `after` says."""
-
-    def draw(*, ranks=8, after=(), activity="hw.gpu.tensor.activity", before=None, seconds=0):
-        at = AT[: len(AT) - seconds // 15]
-        plain = {"hw.gpu.utilization": 0.99, "hw.power": 600.0, activity: 0.4}
-        noise = 1 + 0.02 * np.sin(np.arange(len(at)) + np.arange(ranks)[:, None])
-        values = {
-            name: np.minimum(level * noise, 1.0 if level < 1 else np.inf)
-            for name, level in (plain | (before or {})).items()
-            if name
-        }
-        values["hw.gpu.utilization"][:] = 0.99
-        for name, rows, level in after:
-            values[name][rows, STOPS:] = level
-        drawn = {name: readings(at, value) for name, value in values.items()}
-        return sketch(np.zeros((ranks, 0)), now=float(at[-1]) + 10, rank_readings=drawn)
-
-    return draw
+def scraped(*, ranks=8, after=(), activity="hw.gpu.tensor.activity", before=None, seconds=0):
+    """Draw the devices of a job: working, then as `after` says."""
+    at = AT[: len(AT) - seconds // 15]
+    plain = {"hw.gpu.utilization": 0.99, "hw.power": 600.0, activity: 0.4}
+    noise = 1 + 0.02 * np.sin(np.arange(len(at)) + np.arange(ranks)[:, None])
+    values = {
+        name: np.minimum(level * noise, 1.0 if level < 1 else np.inf)
+        for name, level in (plain | (before or {})).items()
+        if name
+    }
+    values["hw.gpu.utilization"][:] = 0.99
+    for name, rows, level in after:
+        values[name][rows, STOPS:] = level
+    drawn = {name: readings(at, value) for name, value in values.items()}
+    return sketch(np.zeros((ranks, 0)), now=float(at[-1]) + 10, rank_readings=drawn)
 
 
 ALL, ODD, OTHERS = slice(None), 5, [0, 1, 2, 3, 4, 6, 7]
@@ -43,22 +38,22 @@ def named(window):
     return [(finding.kind, str(finding.entity), finding.score) for finding in found]
 
 
-def test_the_device_without_work_is_named_while_all_others_spin(scraped):
+def test_the_device_without_work_is_named_while_all_others_spin():
     assert named(scraped(after=HANG)) == [
         ("job.stalled", "job example", 1.5),
         ("rank.idle_process", "rank 5 on host-1", 1.0),
     ]
 
 
-def test_a_hang_in_which_every_device_spins_names_none(scraped):
+def test_a_hang_in_which_every_device_spins_names_none():
     assert named(scraped(after=SPIN)) == [("job.stalled", "job example", 1.0)]
 
 
-def test_nothing_is_said_before_it_has_lasted_five_minutes(scraped):
+def test_nothing_is_said_before_it_has_lasted_five_minutes():
     assert [] == named(scraped(after=HANG, seconds=330))
 
 
-def test_traffic_over_nvlink_serves_where_no_activity_is_exported(scraped):
+def test_traffic_over_nvlink_serves_where_no_activity_is_exported():
     link = "hw.gpu.nvlink.throughput"
     after = [("hw.gpu.utilization", ODD, 0.0), ("hw.power", ALL, 130.0), (link, ALL, 1e3)]
     window = scraped(after=after, activity=link, before={link: 2e10})
@@ -77,24 +72,24 @@ def test_traffic_over_nvlink_serves_where_no_activity_is_exported(scraped):
     ],
     ids=["busy", "idle", "evaluation", "two idle", "one works for the others", "busy links"],
 )
-def test_healthy_clusters_stay_quiet(scraped, after):
+def test_healthy_clusters_stay_quiet(after):
     assert [] == named(scraped(after=after))
 
 
-def test_devices_that_always_were_like_that_are_quiet(scraped):
+def test_devices_that_always_were_like_that_are_quiet():
     """Inference at little power with one spare device, as long as anybody has looked."""
     window = scraped(before={"hw.power": 130.0, "hw.gpu.tensor.activity": 0.01})
     window.rank_readings["hw.gpu.utilization"].value[ODD] = 0.0
     assert [] == named(window)
 
 
-def test_a_device_that_reports_no_more_is_for_others_to_explain(scraped):
+def test_a_device_that_reports_no_more_is_for_others_to_explain():
     window = scraped(after=HANG)
     window.rank_readings["hw.gpu.utilization"].value[ODD, STOPS:] = np.nan
     assert [] == named(window)
 
 
-def test_where_steps_are_reported_nothing_is_said(scraped):
+def test_where_steps_are_reported_nothing_is_said():
     window = scraped(after=HANG)
     window.rank_readings["training.progress.age"] = readings(AT[:1], np.zeros((8, 1)))
     assert [] == named(window)

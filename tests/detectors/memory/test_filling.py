@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.detectors.drawn import event, steady
 
 from rankscope.detectors.memory import growth
 from rankscope.detectors.memory.filling import FillingDetector
@@ -85,22 +86,17 @@ def test_a_level_that_stays_or_a_limit_that_nobody_reports_is_no_finding(evaluat
     assert [] == FillingDetector().evaluate(sketch(np.full((4, 60), 0.8)))
 
 
-@pytest.fixture
-def ended(steady, event):
-    """Return a function: hosts that ran out where ranks lose their peers in the 62nd second."""
-
-    def evaluate(used, *, now=90.0, ranks=(0, 1, 2), extra=()):
-        at = START + np.arange(0.0, now + 1, 5)
-        held = np.stack([0 * at + 20, np.asarray(used(at - START), float)])
-        by_host = {
-            "system.memory.usage": readings(at, held),
-            "system.memory.limit": readings(at, np.full((2, 1), 100.0)),
-        }
-        lines = (event("log.fault", 62 + rank, rank=rank, role="cascade") for rank in ranks)
-        window = sketch(steady(), now=START + now, host_readings=by_host, events=(*lines, *extra))
-        return [(f.kind, str(f.entity), f.score) for f in FillingDetector().evaluate(window)]
-
-    return evaluate
+def ended(used, *, now=90.0, ranks=(0, 1, 2), extra=()):
+    """Return hosts that ran out where ranks lose their peers in the 62nd second."""
+    at = START + np.arange(0.0, now + 1, 5)
+    held = np.stack([0 * at + 20, np.asarray(used(at - START), float)])
+    by_host = {
+        "system.memory.usage": readings(at, held),
+        "system.memory.limit": readings(at, np.full((2, 1), 100.0)),
+    }
+    lines = (event("log.fault", 62 + rank, rank=rank, role="cascade") for rank in ranks)
+    window = sketch(steady(), now=START + now, host_readings=by_host, events=(*lines, *extra))
+    return [(f.kind, str(f.entity), f.score) for f in FillingDetector().evaluate(window)]
 
 
 def rises(second):
@@ -108,18 +104,18 @@ def rises(second):
     return np.where(second <= 60, 40 + np.maximum(second - 45, 0) * 3, 50)
 
 
-def test_memory_that_rose_to_its_limit_until_ranks_lost_their_peers_ran_out(ended):
+def test_memory_that_rose_to_its_limit_until_ranks_lost_their_peers_ran_out():
     assert [("host.memory_low", "host host-1", 3.0)] == ended(rises)
 
 
-def test_an_end_with_memory_left_or_freed_by_nobody_is_not_for_lack_of_it(ended):
+def test_an_end_with_memory_left_or_freed_by_nobody_is_not_for_lack_of_it():
     assert [] == ended(lambda second: np.minimum(rises(second), 70))
     assert [] == ended(lambda second: np.where(second > 60, 85, rises(second)))
     assert [] == ended(lambda second: np.where(second <= 60, 92, 50))
     assert [] == ended(rises, now=64.0)
 
 
-def test_who_ended_is_said_by_exits_by_most_ranks_and_not_by_a_checkpoint(ended, event):
+def test_who_ended_is_said_by_exits_by_most_ranks_and_not_by_a_checkpoint():
     assert [] == ended(rises, ranks=(0, 1))
     assert [] == ended(rises, extra=(event("process.exit", 62, rank=3, signal=9),))
     assert [] == ended(rises, extra=(event("training.phase", 61, rank=0, phase="checkpoint"),))

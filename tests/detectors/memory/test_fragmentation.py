@@ -12,26 +12,21 @@ COUNT = 400
 STEP = np.arange(COUNT)
 
 
-@pytest.fixture
-def evaluated():
-    """Return a function that evaluates four ranks, one row of each plane given for rank 1."""
-
-    def evaluate(retries=None, reserved=None, held=None, limit=80e9):
-        planes = {}
-        for name, row, usual in ((RETRIES, retries, 0.0), (RESERVED, reserved, 60e9),
-                                 (ALLOCATED, held, 50e9)):  # fmt: skip
-            if row is not None:
-                planes[name] = np.full((4, COUNT), usual)
-                planes[name][1] = row
-        by_rank = {LIMIT: readings(np.array([START]), np.full((4, 1), limit))}
-        return FragmentationDetector().evaluate(
-            sketch(np.full((4, COUNT), 0.8), planes=planes, rank_readings=by_rank)
-        )
-
-    return evaluate
+def evaluated(retries=None, reserved=None, held=None, limit=80e9):
+    """Evaluate four ranks, one row of each plane given for rank 1."""
+    planes = {}
+    for name, row, usual in ((RETRIES, retries, 0.0), (RESERVED, reserved, 60e9),
+                             (ALLOCATED, held, 50e9)):  # fmt: skip
+        if row is not None:
+            planes[name] = np.full((4, COUNT), usual)
+            planes[name][1] = row
+    by_rank = {LIMIT: readings(np.array([START]), np.full((4, 1), limit))}
+    return FragmentationDetector().evaluate(
+        sketch(np.full((4, COUNT), 0.8), planes=planes, rank_readings=by_rank)
+    )
 
 
-def test_retries_with_memory_that_is_not_allocated_are_fragmentation(evaluated):
+def test_retries_with_memory_that_is_not_allocated_are_fragmentation():
     (found,) = evaluated(STEP // 20, np.where(STEP < 20, 60e9, 78e9), 50e9)
     assert ("rank.memory_fragmented", "1", 2.0) == (found.kind, found.entity.id, found.score)
     assert "36% of its reserved memory is not allocated" in found.text
@@ -40,14 +35,14 @@ def test_retries_with_memory_that_is_not_allocated_are_fragmentation(evaluated):
     assert ("rank.memory_fragmented", 1.5) == (few.kind, few.score)
 
 
-def test_a_gap_that_was_there_before_the_first_retry_is_that_of_freed_activations(evaluated):
+def test_a_gap_that_was_there_before_the_first_retry_is_that_of_freed_activations():
     """A leak fills the memory: reserved memory stays at the limit while allocated memory grows."""
     reserved = np.minimum(50e9 + STEP * 0.1e9, 78e9)
     (found,) = evaluated(np.maximum(STEP - 300, 0) // 20, reserved, reserved - 30e9)
     assert "rank.gpu_memory_full" == found.kind
 
 
-def test_retries_with_everything_allocated_say_that_memory_is_full(evaluated):
+def test_retries_with_everything_allocated_say_that_memory_is_full():
     (found,) = evaluated(STEP // 20, 78e9, 76e9)
     assert "rank.gpu_memory_full" == found.kind
     (found,) = evaluated(STEP // 20)
@@ -55,17 +50,17 @@ def test_retries_with_everything_allocated_say_that_memory_is_full(evaluated):
     assert "allocated" not in found.text
 
 
-def test_a_single_retry_is_a_resize(evaluated):
+def test_a_single_retry_is_a_resize():
     assert [] == evaluated(STEP > 200, 78e9, 50e9)
 
 
-def test_a_counter_with_gaps_loses_no_retry(evaluated):
+def test_a_counter_with_gaps_loses_no_retry():
     retries = (STEP // 20).astype(float)
     retries[::2] = np.nan
     assert 1 == len(evaluated(retries, 78e9, 50e9))
 
 
-def test_reserved_memory_that_runs_into_the_limit_is_fragmentation(evaluated):
+def test_reserved_memory_that_runs_into_the_limit_is_fragmentation():
     grown = 72e9 + np.maximum(STEP - 150, 0) / 60 * 1e9
     (found,) = evaluated(None, grown, 50e9)
     assert ("rank.memory_fragmented", RESERVED) == (found.kind, found.signal)
@@ -73,13 +68,13 @@ def test_reserved_memory_that_runs_into_the_limit_is_fragmentation(evaluated):
     assert "while allocated memory does not" in found.text
 
 
-def test_where_retries_are_reported_and_there_is_none_the_limit_is_not_reached(evaluated):
+def test_where_retries_are_reported_and_there_is_none_the_limit_is_not_reached():
     grown = 72e9 + np.maximum(STEP - 150, 0) / 60 * 1e9
     (found,) = evaluated(0 * STEP, grown, 50e9)
     assert found.score < 1.0
 
 
-def test_a_cache_that_grows_far_below_the_limit_is_no_finding(evaluated):
+def test_a_cache_that_grows_far_below_the_limit_is_no_finding():
     grown = 60e9 + np.maximum(STEP - 150, 0) / 60 * 1e9
     assert [] == evaluated(None, grown, 50e9)
     assert [] == evaluated(0 * STEP, grown, 50e9)
@@ -88,9 +83,7 @@ def test_a_cache_that_grows_far_below_the_limit_is_no_finding(evaluated):
 
 @pytest.mark.parametrize("limit", [80e9, np.nan])
 @pytest.mark.parametrize("retries", [None, 0 * STEP])
-def test_reserved_memory_that_goes_on_growing_is_worth_knowing_before_it_is_full(
-    evaluated, retries, limit
-):
+def test_reserved_memory_that_goes_on_growing_is_worth_knowing_before_it_is_full(retries, limit):
     grown = 50e9 + np.maximum(STEP - 100, 0) / 60 * 2e9
     (found,) = evaluated(retries, grown, 36e9, limit=limit)
     assert ("rank.memory_fragmented", "1") == (found.kind, found.entity.id)
@@ -98,17 +91,17 @@ def test_reserved_memory_that_goes_on_growing_is_worth_knowing_before_it_is_full
     assert ("GiB of the device are left" in found.text) == (limit > 0)
 
 
-def test_a_cache_that_levels_off_below_the_limit_is_no_finding(evaluated):
+def test_a_cache_that_levels_off_below_the_limit_is_no_finding():
     grown = 50e9 + 10e9 * (1 - np.exp(-STEP / 60))
     assert [] == evaluated(0 * STEP, grown, 36e9)
 
 
-def test_reserved_memory_that_grows_with_allocated_is_a_leak_of_another_kind(evaluated):
+def test_reserved_memory_that_grows_with_allocated_is_a_leak_of_another_kind():
     grown = 72e9 + np.maximum(STEP - 150, 0) / 60 * 1e9
     assert [] == evaluated(None, grown, grown - 15e9)
 
 
-def test_a_gap_alone_is_no_finding(evaluated):
+def test_a_gap_alone_is_no_finding():
     assert [] == evaluated(None, 78e9, 30e9)
     assert [] == evaluated(0 * STEP, 78e9, 30e9)
     assert [] == evaluated(None, None, 30e9)

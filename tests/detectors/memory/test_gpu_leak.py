@@ -11,23 +11,18 @@ COUNT = 400
 STEP = np.arange(COUNT)
 
 
-@pytest.fixture
-def evaluated():
-    """Return a function that evaluates four ranks of 80 GiB by their allocated GiB."""
-
-    def evaluate(held, *, limit=80.0, planes=None, **more):
-        by_rank = {} if limit is None else {
-            LIMIT: readings(np.array([START]), np.full((4, 1), limit * GIB))
-        }  # fmt: skip
-        held = {} if held is None else {ALLOCATED: held * GIB}
-        return GpuLeakDetector().evaluate(
-            sketch(
-                np.full((4, COUNT), 0.8), planes={**held, **(planes or {})},
-                rank_readings={**by_rank, **more},
-            )
-        )  # fmt: skip
-
-    return evaluate
+def evaluated(held, *, limit=80.0, planes=None, **more):
+    """Evaluate four ranks of 80 GiB by their allocated GiB."""
+    by_rank = {} if limit is None else {
+        LIMIT: readings(np.array([START]), np.full((4, 1), limit * GIB))
+    }  # fmt: skip
+    held = {} if held is None else {ALLOCATED: held * GIB}
+    return GpuLeakDetector().evaluate(
+        sketch(
+            np.full((4, COUNT), 0.8), planes={**held, **(planes or {})},
+            rank_readings={**by_rank, **more},
+        )
+    )  # fmt: skip
 
 
 def leak(rows, since=150, rate=0.8):
@@ -37,7 +32,7 @@ def leak(rows, since=150, rate=0.8):
     return held
 
 
-def test_a_rank_that_leaks_is_named_with_the_time_that_is_left(evaluated):
+def test_a_rank_that_leaks_is_named_with_the_time_that_is_left():
     (found,) = evaluated(leak([2]))
     assert ("rank.gpu_memory_grows", "2") == (found.kind, found.entity.id)
     assert 46 * 60 == pytest.approx(found.magnitude, rel=0.1)
@@ -46,7 +41,7 @@ def test_a_rank_that_leaks_is_named_with_the_time_that_is_left(evaluated):
     assert "it runs out in 46 min" in found.text
 
 
-def test_a_leak_of_all_ranks_is_the_jobs(evaluated):
+def test_a_leak_of_all_ranks_is_the_jobs():
     (found,) = evaluated(leak([0, 1, 2, 3]))
     assert ("job.gpu_memory_grows", "example") == (found.kind, found.entity.id)
 
@@ -60,7 +55,7 @@ def test_a_leak_of_a_jobs_only_rank_is_that_ranks():
     assert ("rank.gpu_memory_grows", "0") == (found.kind, found.entity.id)
 
 
-def test_a_leak_of_the_job_that_is_clear_at_one_rank_only_is_not_that_ranks(evaluated):
+def test_a_leak_of_the_job_that_is_clear_at_one_rank_only_is_not_that_ranks():
     """What the others hold varies too much to call it growth; it grows by as much all the same."""
     held = leak([0, 1, 2, 3], rate=2.0)
     held[[0, 1, 3]] += np.random.default_rng(1).normal(0.0, 6.0, (3, COUNT))
@@ -70,27 +65,25 @@ def test_a_leak_of_the_job_that_is_clear_at_one_rank_only_is_not_that_ranks(eval
     assert "2" == found.entity.id
 
 
-def test_what_runs_out_too_far_ahead_is_observed_and_after_a_week_nothing(
-    evaluated,
-):
+def test_what_runs_out_too_far_ahead_is_observed_and_after_a_week_nothing():
     (found,) = evaluated(leak([2], rate=2.0, since=20), limit=1240.0)
     assert (0.5, pytest.approx(10.0, rel=0.05)) == (found.score, found.magnitude / 3600)
     assert [] == evaluated(leak([2], rate=2.0, since=20), limit=60_000.0)
 
 
-def test_without_a_limit_growth_is_info_and_no_end_is_named(evaluated):
+def test_without_a_limit_growth_is_info_and_no_end_is_named():
     (found,) = evaluated(leak([2]), limit=None)
     assert 0.5 == found.score
     assert "runs out" not in found.text
 
 
-def test_without_a_limit_that_of_the_largest_device_says_how_urgent_it_is(evaluated):
+def test_without_a_limit_that_of_the_largest_device_says_how_urgent_it_is():
     (found,) = evaluated(leak([2], rate=6.0, since=20), limit=None)
     assert found.score > 1
     assert "it runs out within 73 min, whatever the device has" in found.text
 
 
-def test_device_memory_counts_where_the_framework_says_nothing(evaluated):
+def test_device_memory_counts_where_the_framework_says_nothing():
     at = START + np.arange(0.0, 401, 5)
     usage = np.full((4, len(at)), 40 * GIB)
     usage[1] += np.maximum(at - START - 150, 0) / 60 * 0.8 * GIB
@@ -117,7 +110,7 @@ def test_a_cache_that_fills_up_to_what_peers_hold_is_no_leak(held, named):
     assert named == [f.entity.id for f in GpuLeakDetector().evaluate(window)]
 
 
-def test_an_allocators_cache_that_grows_by_a_percent_is_no_leak(evaluated):
+def test_an_allocators_cache_that_grows_by_a_percent_is_no_leak():
     """What is in use holds the cache as well, which grows with every record of the peak."""
     at = START + np.arange(0.0, 481, 5)
     usage = np.full((4, len(at)), 60 * GIB)
@@ -125,7 +118,7 @@ def test_an_allocators_cache_that_grows_by_a_percent_is_no_leak(evaluated):
     assert [] == evaluated(None, **{USAGE: readings(at, usage)})
 
 
-def test_memory_that_grows_with_the_tokens_is_a_longer_batch(evaluated):
+def test_memory_that_grows_with_the_tokens_is_a_longer_batch():
     tokens = np.full((4, COUNT), 4000.0)
     tokens[2] += np.maximum(STEP - 150, 0) * 4.0
     planes = {"training.tokens": tokens}
@@ -146,14 +139,14 @@ def test_without_a_step_the_warm_up_counts_from_the_start_of_the_attempt():
         assert count == len(GpuLeakDetector().evaluate(window))
 
 
-def test_a_job_that_ended_long_ago_leaks_no_more(evaluated):
+def test_a_job_that_ended_long_ago_leaks_no_more():
     held = {ALLOCATED: leak([2]) * GIB}
     assert [] == GpuLeakDetector().evaluate(
         sketch(np.full((4, COUNT), 0.8), planes=held, now=START + 9000)
     )
 
 
-def test_nothing_reported_is_no_finding(evaluated):
+def test_nothing_reported_is_no_finding():
     assert [] == evaluated(None)
 
 
@@ -164,12 +157,12 @@ def usage(held):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_caches_that_grow_by_records_on_every_rank_are_no_leak(evaluated, seed):
+def test_caches_that_grow_by_records_on_every_rank_are_no_leak(seed):
     needed = 40 + np.random.default_rng(seed).lognormal(0, 0.3, (4, COUNT))
     assert [] == evaluated(None, **usage(np.maximum.accumulate(needed, axis=1)))
 
 
-def test_a_leak_among_caches_that_grow_as_well_is_the_ranks_own(evaluated):
+def test_a_leak_among_caches_that_grow_as_well_is_the_ranks_own():
     needed = 40 + np.random.default_rng(1).lognormal(0, 0.3, (4, COUNT))
     held = np.maximum.accumulate(needed, axis=1)
     (found,) = evaluated(None, **usage(held + leak([2], since=100) - 40))

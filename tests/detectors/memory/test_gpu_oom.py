@@ -12,21 +12,16 @@ from rankscope.vocabulary.samples import Event
 AT = START + np.arange(0.0, 61, 5)
 
 
-@pytest.fixture
-def evaluated():
-    """Return a function that evaluates four ranks with events, device memory and planes."""
-
-    def evaluate(*events, used=0.5, planes=None):
-        by_rank = {
-            USAGE: readings(AT, np.full((4, 1), 80e9 * used)),
-            LIMIT: readings(AT, np.full((4, 1), 80e9)),
-        }
-        window = sketch(
-            np.full((4, 60), 0.8), rank_readings=by_rank, events=events, planes=planes or {}
-        )
-        return [(f.entity.id, f.score) for f in GpuOomDetector().evaluate(window)]
-
-    return evaluate
+def evaluated(*events, used=0.5, planes=None):
+    """Evaluate four ranks with events, device memory and planes."""
+    by_rank = {
+        USAGE: readings(AT, np.full((4, 1), 80e9 * used)),
+        LIMIT: readings(AT, np.full((4, 1), 80e9)),
+    }
+    window = sketch(
+        np.full((4, 60), 0.8), rank_readings=by_rank, events=events, planes=planes or {}
+    )
+    return [(f.entity.id, f.score) for f in GpuOomDetector().evaluate(window)]
 
 
 @pytest.mark.parametrize(
@@ -39,18 +34,18 @@ def evaluated():
         "XLA: RESOURCE_EXHAUSTED: Out of memory while trying to allocate; device out of memory",
     ],
 )
-def test_a_log_line_that_says_so_names_its_rank(evaluated, event, text):
+def test_a_log_line_that_says_so_names_its_rank(event, text):
     line = event("log.fault", 50, rank=2, role="root", text=text)
     assert [("2", 3.0)] == evaluated(line, event("process.exit", 51, rank=2, exit_code=1))
 
 
-def test_the_kernels_out_of_memory_is_another_fault(evaluated, event):
+def test_the_kernels_out_of_memory_is_another_fault(event):
     text = "Out of memory: Killed process 1002 (python)"
     assert [] == evaluated(event("log.fault", 50, rank=2, role="root", text=text))
     assert [] == evaluated(event("log.fault", 50, role="root", text="CUDA out of memory"))
 
 
-def test_an_error_while_the_device_was_full_is_a_sign(evaluated, event):
+def test_an_error_while_the_device_was_full_is_a_sign(event):
     end = event("process.exit", 50, rank=2, exit_code=1)
     assert [("2", 1.5)] == evaluated(end, used=0.985)
     assert [] == evaluated(end)
@@ -58,7 +53,7 @@ def test_an_error_while_the_device_was_full_is_a_sign(evaluated, event):
     assert [] == evaluated(event("process.exit", 50, rank=2, exit_code=137), used=0.985)
 
 
-def test_an_error_after_reserved_memory_was_full_or_retries_is_a_sign(evaluated, event):
+def test_an_error_after_reserved_memory_was_full_or_retries_is_a_sign(event):
     end = event("process.exit", 50, rank=2, exit_code=1)
     assert [("2", 1.5)] == evaluated(end, planes={RESERVED: np.full((4, 60), 79e9)})
     retries = np.zeros((4, 60))
@@ -67,7 +62,7 @@ def test_an_error_after_reserved_memory_was_full_or_retries_is_a_sign(evaluated,
     assert [] == evaluated(end, planes={RETRIES: 0 * retries})
 
 
-def test_other_events_are_no_sign(evaluated, event):
+def test_other_events_are_no_sign(event):
     assert [] == evaluated(event("training.phase", 50, rank=2, phase="train"))
 
 

@@ -19,23 +19,17 @@ def noise():
     return np.random.default_rng(5).normal(0, 0.05 * GIB, len(AT))
 
 
-@pytest.fixture
-def grown():
-    """Return a function that looks for growth of one row of GiB, or of several."""
-
-    def evaluate(value, *, at=AT, **more):
-        value = np.atleast_2d(value) * 1.0
-        rows = len(value)
-        return growth.growing(
-            readings(at, value), now=float(at[-1]), least=np.full(rows, 0.004 * LIMIT),
-            limit=np.full(rows, LIMIT), **more,
-        )  # fmt: skip
-
-    return evaluate
+def grown(value, *, at=AT, **more):
+    value = np.atleast_2d(value) * 1.0
+    rows = len(value)
+    return growth.growing(
+        readings(at, value), now=float(at[-1]), least=np.full(rows, 0.004 * LIMIT),
+        limit=np.full(rows, LIMIT), **more,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("since", [1050, 1000, 900, 700, 300, 0])
-def test_one_hundredth_a_minute_is_found_within_minutes_and_its_end_is_known(grown, noise, since):
+def test_one_hundredth_a_minute_is_found_within_minutes_and_its_end_is_known(noise, since):
     """Found within five minutes, and the time that is left known to within a quarter."""
     found = grown(40 * GIB + noise + np.maximum(SECOND - since, 0) / 60 * 0.01 * LIMIT)
     expected, shortest, longest = (time[0] for time in found.left(LIMIT - found.level))
@@ -46,7 +40,7 @@ def test_one_hundredth_a_minute_is_found_within_minutes_and_its_end_is_known(gro
 
 
 @pytest.mark.parametrize("drift", [0.0, 0.2])
-def test_growth_that_few_noisy_readings_show_began_when_it_became_faster(grown, drift):
+def test_growth_that_few_noisy_readings_show_began_when_it_became_faster(drift):
     """Every 16 s, one minute's growth is four times the noise; before, nothing or a slow drift."""
     at = START + np.arange(0.0, 800, 16)
     noise = np.random.default_rng(3).normal(0, 0.4 * GIB, len(at))
@@ -85,24 +79,24 @@ def test_one_hundredth_an_hour_is_found_in_the_thinned_past():
         pytest.param(0 * SECOND, id="constant"),
     ],
 )
-def test_what_healthy_memory_does_is_no_growth(grown, noise, value):
+def test_what_healthy_memory_does_is_no_growth(noise, value):
     assert grown(40 * GIB + value * GIB) is None
     assert grown(40 * GIB + value * GIB + noise) is None
 
 
-def test_noise_alone_is_no_growth(grown):
+def test_noise_alone_is_no_growth():
     random = np.random.default_rng(2)
     assert grown(40 * GIB + random.normal(0, 2 * GIB, (500, len(AT)))) is None
 
 
-def test_growth_that_heads_for_less_than_the_limit_is_returned_when_asked_for(grown):
+def test_growth_that_heads_for_less_than_the_limit_is_returned_when_asked_for():
     value = 40 * GIB + 20 * GIB * (1 - np.exp(-np.maximum(SECOND - 900, 0) / 200))
     assert grown(value) is None
     found = grown(value, levelling=True)
     assert [True] == found.levels.tolist()
 
 
-def test_a_third_of_the_readings_may_be_missing(grown, noise):
+def test_a_third_of_the_readings_may_be_missing(noise):
     value = 40 * GIB + noise + SECOND / 60 * 0.01 * LIMIT
     value[np.random.default_rng(1).random(len(value)) < 0.4] = np.nan
     found = grown(value)
@@ -111,18 +105,18 @@ def test_a_third_of_the_readings_may_be_missing(grown, noise):
     assert grown(value) is None
 
 
-def test_too_few_readings_are_no_growth(grown):
+def test_too_few_readings_are_no_growth():
     at = START + np.arange(0.0, 1201, 300)
     assert grown(40 * GIB + (at - START) / 60 * 0.01 * LIMIT, at=at) is None
 
 
-def test_the_warm_up_is_left_out(grown):
+def test_the_warm_up_is_left_out():
     value = 40 * GIB + SECOND / 60 * 0.01 * LIMIT
     assert grown(value, since=START + 1150) is None
     assert grown(value, since=START + 600) is not None
 
 
-def test_of_very_many_rows_that_grow_a_sample_is_computed(grown):
+def test_of_very_many_rows_that_grow_a_sample_is_computed():
     value = np.tile(40 * GIB + SECOND / 60 * 0.01 * LIMIT, (growth.MOST_ROWS + 10, 1))
     found = grown(value)
     assert (growth.MOST_ROWS + 10, growth.MOST_ROWS) == (found.candidates, len(found.rows))
@@ -148,7 +142,7 @@ def test_growth_is_drawn_on_only_so_far_as_it_was_seen_for():
     assert growth.OBSERVED == growth.score(growth.REACH * 300 + 1, 300)
 
 
-def test_growth_that_becomes_slower_takes_longer_than_its_rate_says(grown):
+def test_growth_that_becomes_slower_takes_longer_than_its_rate_says():
     """It still ends: the level that it heads for is beyond the limit."""
     heads_for = 60.0
     value = (40 + heads_for * (1 - np.exp(-SECOND / 3000))) * GIB

@@ -15,22 +15,17 @@ GROWN = np.maximum(AT - START - 150, 0) / 60
 FLAT = 0 * AT
 
 
-@pytest.fixture
-def job():
-    """Return a function that draws two ranks on each of two hosts with 64 GiB left."""
-
-    def draw(*, left=64.0, **more):
-        hosts = {} if left is None else {
-            "system.memory.usage": readings(AT, np.full((2, 1), (256 - left) * GIB)),
-            "system.memory.limit": readings(AT, np.full((2, 1), 256 * GIB)),
-        }  # fmt: skip
-        return sketch(np.full((4, 500), 0.8), now=float(AT[-1]), host_readings=hosts, **more)
-
-    return draw
+def job(*, left=64.0, **more):
+    """Draw two ranks on each of two hosts with 64 GiB left."""
+    hosts = {} if left is None else {
+        "system.memory.usage": readings(AT, np.full((2, 1), (256 - left) * GIB)),
+        "system.memory.limit": readings(AT, np.full((2, 1), 256 * GIB)),
+    }  # fmt: skip
+    return sketch(np.full((4, 500), 0.8), now=float(AT[-1]), host_readings=hosts, **more)
 
 
 @pytest.fixture
-def trainers(job):
+def trainers():
     """Return a function that evaluates trainers by how many GiB a minute each grows."""
 
     def evaluate(*rates, **more):
@@ -42,7 +37,7 @@ def trainers(job):
 
 
 @pytest.fixture
-def workers(job):
+def workers():
     """Return a function that evaluates two workers of rank 1 by private, shared, resident GiB."""
 
     def evaluate(private, shared=None, resident=None, **more):
@@ -86,7 +81,7 @@ def test_what_would_fill_the_host_only_after_days_needs_to_be_seen_for_longer(tr
 
 
 @pytest.mark.parametrize("minutes", [4, 8, 12])
-def test_what_a_process_gathers_after_its_start_is_an_observation(job, minutes):
+def test_what_a_process_gathers_after_its_start_is_an_observation(minutes):
     """Eight trainers of a host of a terabyte, 100 MiB a minute each, and then no more."""
     at = START + np.arange(0.0, 60 * minutes + 1, 5)
     noise = np.random.default_rng(7).normal(0, 8 * 2.0**20, (8, len(at)))
@@ -101,7 +96,7 @@ def test_what_a_process_gathers_after_its_start_is_an_observation(job, minutes):
     assert {growth.OBSERVED} >= {found.score for found in HostLeakDetector().evaluate(window)}
 
 
-def test_a_leak_that_ends_within_a_day_says_when_once_it_was_seen_for_long_enough(job):
+def test_a_leak_that_ends_within_a_day_says_when_once_it_was_seen_for_long_enough():
     """One trainer, 1 GiB a minute, a host of a terabyte: 15 h are left."""
     scores = []
     for minutes in (20, 130):
@@ -128,7 +123,7 @@ def test_without_the_hosts_memory_a_leak_is_an_observation(trainers, workers):
     assert 0.5 == found.score
 
 
-def test_nothing_reported_is_no_finding(job):
+def test_nothing_reported_is_no_finding():
     assert [] == [*HostLeakDetector().evaluate(job()), *WorkerMemoryDetector().evaluate(job())]
 
 
@@ -165,7 +160,7 @@ def test_a_leak_beside_what_a_worker_touches_is_a_leak(workers):
     assert "process.worker_memory_grows" == found.kind
 
 
-def test_a_large_worker_shows_a_leak_by_its_resident_size_and_its_hosts_memory(job):
+def test_a_large_worker_shows_a_leak_by_its_resident_size_and_its_hosts_memory():
     held = {"process.memory.usage|dataloader": readings(AT, (5 + GROWN)[None] * GIB)}
     there = ProcessReadings(np.array([0]), np.array([501]), np.array([1]), (None,), held)
     hosts = {"system.memory.limit": readings(AT, np.full((2, 1), 256 * GIB))}
@@ -180,7 +175,7 @@ def test_a_large_worker_shows_a_leak_by_its_resident_size_and_its_hosts_memory(j
     ("private", "kinds"),
     [(GROWN, ["process.worker_memory_grows"]), (0.5 * GROWN, []), (FLAT, [])],
 )
-def test_seldom_private_readings_tell_whose_the_growth_of_the_resident_size_is(job, private, kinds):
+def test_seldom_private_readings_tell_whose_the_growth_of_the_resident_size_is(private, kinds):
     at = AT[AT <= START + 330]  # three minutes of growth
     few, own = at[2::6], (1 + private[: len(at)])[None, 2::6]  # every 30 s
     there = ProcessReadings(
@@ -208,7 +203,7 @@ def test_a_worker_whose_private_memory_stays_is_no_finding(workers):
     assert [] == workers(1 + FLAT, 8 + FLAT)
 
 
-def test_a_worker_of_nobody_is_named_without_a_rank(job):
+def test_a_worker_of_nobody_is_named_without_a_rank():
     none = np.array([-1])
     held = {"process.memory.private|dataloader": readings(AT, (1 + GROWN)[None] * GIB)}
     there = ProcessReadings(np.array([0]), np.array([501]), none, (None,), held)
@@ -216,7 +211,7 @@ def test_a_worker_of_nobody_is_named_without_a_rank(job):
     assert [] == list(found.entity.ranks)
 
 
-def test_copies_began_with_their_newest_fall_and_not_with_the_first_minutes(job):
+def test_copies_began_with_their_newest_fall_and_not_with_the_first_minutes():
     settles = 0.2 * GIB * np.exp(-(AT - START) / 30)
     copied = np.minimum(np.maximum(AT - START - 300, 0) / 100, 1.0) * 2 * GIB
     shared = 2 * GIB + settles - copied

@@ -12,32 +12,27 @@ from rankscope.detectors.sketch import START, readings, sketch
 AT = START + np.arange(0, 241, 5.0)
 
 
-@pytest.fixture
-def evaluated():
-    """Return a function that evaluates devices, some with values of their own from a second on."""
-
-    def evaluate(rows=(), since=0.0, *, ranks=16, drop=150.0, **more):
-        random = np.random.default_rng(1)
-        power = random.normal(600, 6, (ranks, len(AT)))
-        memory = random.normal(0.4, 0.01, power.shape)
-        late = AT - START >= since
-        for row in rows:
-            power[row, late] -= drop
-            memory[row, late] += 0.002 * drop
-        by_rank = {
-            "hw.power": readings(AT, power),
-            "hw.gpu.memory.activity": readings(AT, memory),
-            "hw.errors|corrected|hbm": readings(AT, 0 * power),
-        }
-        fields = {
-            "now": AT[-1],
-            **more,
-            "rank_readings": {**by_rank, **more.get("rank_readings", {})},
-        }
-        window = sketch(np.full((ranks, 220), 0.8), **fields)
-        return [f.entity.id for f in IsolationDetector().evaluate(window)]
-
-    return evaluate
+def evaluated(rows=(), since=0.0, *, ranks=16, drop=150.0, **more):
+    """Evaluate devices, some with values of their own from a second on."""
+    random = np.random.default_rng(1)
+    power = random.normal(600, 6, (ranks, len(AT)))
+    memory = random.normal(0.4, 0.01, power.shape)
+    late = AT - START >= since
+    for row in rows:
+        power[row, late] -= drop
+        memory[row, late] += 0.002 * drop
+    by_rank = {
+        "hw.power": readings(AT, power),
+        "hw.gpu.memory.activity": readings(AT, memory),
+        "hw.errors|corrected|hbm": readings(AT, 0 * power),
+    }
+    fields = {
+        "now": AT[-1],
+        **more,
+        "rank_readings": {**by_rank, **more.get("rank_readings", {})},
+    }
+    window = sketch(np.full((ranks, 220), 0.8), **fields)
+    return [f.entity.id for f in IsolationDetector().evaluate(window)]
 
 
 @pytest.fixture
@@ -47,17 +42,17 @@ def forest():
 
 
 @pytest.mark.usefixtures("forest")
-def test_a_device_unlike_its_peers_is_pointed_at_as_evidence(evaluated):
+def test_a_device_unlike_its_peers_is_pointed_at_as_evidence():
     assert ["GPU-5"] == evaluated([5])
     assert ["GPU-5"] == evaluated([5], ranks=600)
 
 
 @pytest.mark.usefixtures("forest")
-def test_devices_without_a_name_are_left_out(evaluated):
+def test_devices_without_a_name_are_left_out():
     assert [] == evaluated([5], hw_ids=(None,) * 16)
 
 
-def test_without_the_library_nothing_is_found(evaluated, monkeypatch):
+def test_without_the_library_nothing_is_found(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.tree", None)
     assert [] == evaluated([5])
 
@@ -73,11 +68,11 @@ def test_without_the_library_nothing_is_found(evaluated, monkeypatch):
         pytest.param([5], {"role_of": np.arange(16) // 4}, id="roles of four"),
     ],
 )
-def test_usual_devices_are_left_alone(evaluated, rows, more):
+def test_usual_devices_are_left_alone(rows, more):
     assert [] == evaluated(rows, **more)
 
 
-def test_devices_with_another_limit_are_no_peers(evaluated):
+def test_devices_with_another_limit_are_no_peers():
     limit = np.full((16, 1), 700.0)
     limit[5:8] = 400.0
     by_rank = {"hw.power.limit": readings(AT, limit)}

@@ -5,14 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 from tests.examples import LONG
+from tests.lab import vocabulary
 
 from rankscope.formats.otlp.columns import SeriesTable
 from rankscope.lab.simulator import faults, recording
 from rankscope.lab.simulator.faults.machines import FAULTS
 from rankscope.lab.simulator.shape import EPOCH, SimulatedCluster, Strength
-from rankscope.vocabulary import events as event_catalogue
 from rankscope.vocabulary import faults as fault_ids
-from rankscope.vocabulary import metrics
 from rankscope.vocabulary.ids import Fault
 
 from .machines import events, injected, scenario, slowdown
@@ -31,21 +30,6 @@ def settings_of(made):
     return dict(made.fault)
 
 
-def in_vocabulary(found):
-    for row in found.series:
-        metric = metrics.catalogue()[row.metric]
-        given = {key for key, _ in row.attributes}
-        allowed = {*metric.attributes, *metric.optional, "source", "quality"}
-        assert given <= allowed | ({"rank"} if row.metric.startswith("hw.gpu") else set()), row
-        for key, value in row.attributes:
-            assert key not in metric.values or value in metric.values[key], row
-        assert len(row.at) == len(row.value) > 0
-        assert (np.diff(row.at) >= 0).all()
-    for said in found.sayings:
-        event = event_catalogue.catalogue()[said.event.name]
-        assert set(said.event.attributes) <= set(event.attributes), said
-
-
 @pytest.mark.parametrize(
     ("kind", "strength"),
     [
@@ -58,7 +42,7 @@ def in_vocabulary(found):
 )
 def test_every_fault_can_be_injected_and_keeps_to_the_vocabulary(kind, strength):
     found = injected(kind, scenario(nics=2), strength=strength)
-    in_vocabulary(found)
+    vocabulary.hold_to_it(found)
     assert found.truth.fault == FAULTS[kind].id
     allowed = fault_ids.catalogue()[Fault(found.truth.fault)].entities
     assert found.truth.entity.type in allowed

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from tests.examples import LONG
+from tests.lab import vocabulary
 
 from rankscope.lab.simulator import faults, recording
 from rankscope.lab.simulator.faults import training
@@ -16,7 +17,6 @@ from rankscope.lab.simulator.shape import (
     SimulatedJob,
     SimulationScenario,
 )
-from rankscope.vocabulary import events, metrics
 from rankscope.vocabulary import faults as fault_ids
 from rankscope.vocabulary.ids import Fault
 
@@ -88,27 +88,7 @@ def test_a_fault_can_be_injected_and_points_at_something_that_the_contract_allow
         assert found.truth.entity.type in contract.entities
         assert found.truth.entity.ranks
         assert 0 <= found.truth.onset - EPOCH < SHAPES[shape].seconds
-        _in_the_vocabulary(found)
-
-
-def _in_the_vocabulary(found):
-    """Hold every series and event to the catalogues: names, attributes, closed sets of values."""
-    for row in found.series:
-        metric = metrics.catalogue()[row.metric]
-        given = {key for key, _ in row.attributes}
-        known = {*metric.attributes, *metric.optional, "source", "quality", "rank"}
-        assert given <= known, row
-        for key, value in row.attributes:
-            assert key not in metric.values or value in metric.values[key], row
-        assert len(row.at) == len(row.value) > 0
-        assert (np.diff(row.at) >= 0).all(), row.metric
-        if metric.kind == "counter":
-            assert (np.diff(row.value) >= 0).all(), row.metric
-    for said in found.sayings:
-        event = events.catalogue()[said.event.name]
-        assert set(said.event.attributes) <= set(event.attributes)
-        for key, values in event.values.items():
-            assert said.event.attributes.get(key) in values or key not in said.event.attributes
+        vocabulary.hold_to_it(found)
 
 
 @pytest.mark.parametrize(

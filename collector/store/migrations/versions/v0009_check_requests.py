@@ -10,7 +10,6 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the table of requests for checks."""
     op.create_table(
         "check_requests",
         sa.Column("id", sa.String(length=32), nullable=False),

@@ -3,11 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
+from ...shape import SimulationScenario
 from .. import places, requirements
+from ..draws import FaultDraw
 
 _SHARE = 0.8
 """The most that ranks wait, as a share of what is left of the recording: the last step before a
@@ -22,33 +21,28 @@ class BootstrapFailedFault(places.OnHost):
     needs: ClassVar = (requirements.has_hosts(2),)
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario; half of the time it is a requeue that fails.
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        """Return the draw.scenario; half of the time it is a requeue that fails.
 
         The time-out ends within the recording: before it, ranks that wait look as any start does.
         """
-        job = scenario.jobs[0]
-        moment = float(random.uniform(0.3, 0.45) * scenario.seconds)
-        restarts = (moment,) if random.random() < 0.5 else ()
-        timeout = float(random.uniform(0.1, 0.6) * scenario.seconds)
+        job = draw.job
+        moment = float(draw.random.uniform(0.3, 0.45) * draw.scenario.seconds)
+        restarts = (moment,) if draw.flip(0.5) else ()
+        timeout = float(draw.random.uniform(0.1, 0.6) * draw.scenario.seconds)
         begins = moment + job.restart_seconds if restarts else job.starts_after
-        left = scenario.seconds - begins - job.init_seconds
+        left = draw.scenario.seconds - begins - job.init_seconds
         job = replace(
             job,
             restarts=restarts,
             restarts_after_crash=False,
             start_timeout=min(job.start_timeout, timeout, _SHARE * left),
         )
-        return replace(scenario, jobs=(job, *scenario.jobs[1:]))
+        return replace(draw.scenario, jobs=(job, *draw.scenario.jobs[1:]))
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return when: with the start of an attempt."""
-        job = scenario.jobs[0]
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        job = draw.job
         return {"onset": job.restarts[-1] if job.restarts else job.starts_after + 1.0}
 
     @property
@@ -57,7 +51,6 @@ class BootstrapFailedFault(places.OnHost):
         return float("inf")
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Cut the host off from those who want to connect."""
         if at < self.onset:
             return
         state.nodes.unreachable[self.host] = True

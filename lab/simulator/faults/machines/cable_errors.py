@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
 from .. import places, requirements
+from ..draws import FaultDraw
 from . import effects
 
 
@@ -24,21 +22,17 @@ class CableErrorsFault(places.OnPort):
     trains: float = 0.0
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how bad the cable is."""
-        weak = strength == "weak"
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        weak = draw.weak
         return {
-            "symbols": float(random.uniform(0.3, 2) if weak else random.uniform(5, 300)),
-            "packets": float(random.uniform(0, 0.2) if weak else random.uniform(0.5, 40)),
-            "factor": effects.of_step(scenario.jobs[0].collective, random, strength),
-            "trains": 0.0 if weak else float(random.choice([0.0, 0.02, 0.2])),
-            **effects.lasting(random, scenario.seconds),
+            "symbols": float(draw.random.uniform(0.3, 2) if weak else draw.random.uniform(5, 300)),
+            "packets": float(draw.random.uniform(0, 0.2) if weak else draw.random.uniform(0.5, 40)),
+            "factor": draw.of_step(draw.job.collective),
+            "trains": 0.0 if weak else float(draw.random.choice([0.0, 0.02, 0.2])),
+            **draw.lasting(),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Lose symbols."""
         if at < self.onset:
             return
         ports, port = state.ports, effects.port(state, self.place, self.slots)

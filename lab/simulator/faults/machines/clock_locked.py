@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
 from ...devices import under_limit
-from ...shape import SimulationScenario, Strength
 from .. import places, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +19,11 @@ class ClockLockedFault(places.OnDevice):
     clock: float = 0.7
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return the setting; as a rule it was there before the job."""
-        low, high = (0.9, 0.94) if strength == "weak" else (0.45, 0.85)
-        free = under_limit(scenario.cluster.power_cap)
-        found: dict[str, Any] = {"clock": free * float(random.uniform(low, high))}
-        if random.random() < 0.4:
-            found["onset"] = scenario.jobs[0].starts_after + 1.0
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        free = under_limit(draw.scenario.cluster.power_cap)
+        found: dict[str, Any] = {"clock": free * draw.between(plain=(0.45, 0.85), weak=(0.9, 0.94))}
+        if draw.flip(0.4):
+            found["onset"] = draw.job.starts_after + 1.0
         return found
 
     def act(self, state: ClusterConditions, at: float) -> None:

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
 from .. import places
+from ..draws import FaultDraw
 from . import effects
 
 
@@ -25,20 +23,16 @@ class ClockSkewFault(places.OnHost):
     reported: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how far, how fast, and whether it is measured."""
-        low, high = (0.25, 0.8) if strength == "weak" else (1.5, 60.0)
-        drifts = random.random() < 0.5
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        drifts = draw.flip(0.5)
         return {
-            "jump": float(random.uniform(low, high)) * float(random.choice([-1, 1, 1])),
-            "ramp": float(random.uniform(0.1, 0.4) * scenario.seconds) if drifts else 1.0,
-            "reported": bool(random.random() < 0.6),
+            "jump": draw.between(plain=(1.5, 60.0), weak=(0.25, 0.8))
+            * float(draw.random.choice([-1, 1, 1])),
+            "ramp": float(draw.random.uniform(0.1, 0.4) * draw.scenario.seconds) if drifts else 1.0,
+            "reported": draw.flip(0.6),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Move the clock."""
         if at < self.onset:
             return
         share = effects.force(at, self.onset, self.ramp)

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
-from . import effects
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,29 +23,25 @@ class ConfigDriftFault(places.OnHost):
     factor: float = 1.2
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return what drifted, and what it costs."""
-        job, what = scenario.jobs[0], str(random.choice(["firmware", "governor", "driver"]))
-        cluster = scenario.cluster
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        job, what = draw.job, str(draw.random.choice(["firmware", "governor", "driver"]))
+        cluster = draw.scenario.cluster
         if what == "driver" and (cluster.accelerator != "nvidia" or not cluster.gpus):
             what = "governor"
         # Transfers between two hosts are slow for both from the first step on: nothing is unusual.
         if what == "firmware" and len(job.hosts or range(cluster.hosts)) < 3:
             what = "governor"
-        factor = effects.slower(random, strength, 1.5)
+        factor = draw.slower(1.5)
         if what == "firmware":
-            factor = effects.of_step(job.collective, random, strength)
+            factor = draw.of_step(job.collective)
         elif what == "governor":
-            factor /= min(job.cpu_bound if scenario.cluster.gpus else 1.0, 1.0)
+            factor /= min(job.cpu_bound if draw.scenario.cluster.gpus else 1.0, 1.0)
         found: dict[str, Any] = {"what": what, "factor": factor}
         if what != "governor":
             found["onset"] = job.starts_after + 1.0
         return found
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Make the host other than its peers."""
         if self.what != "governor" or at >= self.onset:
             state.nodes.versions[self.host] = dict([_VERSIONS[self.what]])
         if at < self.onset:
@@ -61,7 +55,6 @@ class ConfigDriftFault(places.OnHost):
             state.cpu_clock[self.host] /= self.factor
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return the change of a setting, as the agent sees it a minute later at most."""
         if self.what != "governor":
             return []
         text = "cpu_governor is powersave, it was performance"

@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from ...conditions import ClusterConditions
 from ...placement import device_index
-from ...shape import SimulationScenario, Strength
 from .. import places
-from . import effects
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +27,17 @@ class CpuContentionFault(places.OnHost):
     ramp: float = 1.0
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return who takes how much; devices hide what their CPUs have to spare."""
-        needed = scenario.jobs[0].cpu_bound if scenario.cluster.gpus else 1.0
-        share = min(needed, 1.0) / effects.slower(random, strength, 2.5)
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        needed = draw.job.cpu_bound if draw.scenario.cluster.gpus else 1.0
+        share = min(needed, 1.0) / draw.slower(2.5)
         return {
             "severity": 1 - share,
-            "by": str(random.choice(["neighbours", "neighbours", "quota", "steal"])),
-            "ramp": float(random.uniform(1, 20)),
-            **effects.lasting(random, scenario.seconds),
+            "by": str(draw.random.choice(["neighbours", "neighbours", "quota", "steal"])),
+            "ramp": float(draw.random.uniform(1, 20)),
+            **draw.lasting(),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Take CPU time away."""
         if not self.onset <= at < self.until:
             return
         force = min(1.0, (at - self.onset) / self.ramp) if self.ramp else 1.0

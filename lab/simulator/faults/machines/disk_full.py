@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions, ProcessDeath
 from ...placement import RankSeats
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places
+from ..draws import FaultDraw
 from . import effects
 
 
@@ -23,19 +22,15 @@ class DiskFullFault(places.AtPlace):
     kills: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how fast it fills, and whether a rank dies of it."""
-        weak = strength == "weak"
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        weak = draw.weak
         return {
-            "ramp": float(random.uniform(0.05, 0.2) * scenario.seconds),
-            "most": float(random.uniform(0.965, 0.99)) if weak else 1.0,
-            "kills": not weak and bool(random.random() < 0.7),
+            "ramp": float(draw.random.uniform(0.05, 0.2) * draw.scenario.seconds),
+            "most": float(draw.random.uniform(0.965, 0.99)) if weak else 1.0,
+            "kills": not weak and draw.flip(0.7),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Fill the file system."""
         if at < self.onset:
             return
         full = float(state.nodes.full[self.host])

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
 from ...placement import device_index
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +26,17 @@ class DriverHangFault(places.OnHost):
     logged: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return whether the ranks stand still."""
-        if strength == "plain":
-            return {"stops": True, "logged": bool(random.random() < 0.7)}
-        needed = scenario.jobs[0].cpu_bound
-        return {"stops": False, "share": needed / float(random.uniform(1.05, 1.1)), "logged": False}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        if not draw.weak:
+            return {"stops": True, "logged": draw.flip(0.7)}
+        needed = draw.job.cpu_bound
+        return {
+            "stops": False,
+            "share": needed / float(draw.random.uniform(1.05, 1.1)),
+            "logged": False,
+        }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let calls into the driver hang."""
         if not self.onset <= at < self.until:
             return
         state.nodes.driver[self.host] = True
@@ -50,7 +49,6 @@ class DriverHangFault(places.OnHost):
         state.released = self.until
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the kernel writes."""
         if not (self.logged and self.stops):
             return []
         text = "INFO: task python3:2001 blocked for more than 122 seconds."

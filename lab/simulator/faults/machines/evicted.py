@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions, ProcessDeath
 from ...placement import device_index
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +22,17 @@ class EvictedFault(places.OnHost):
     killed: bool = False
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return why, and whether anybody reports it."""
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
         return {
-            "grace": float(random.uniform(0.5, 8.0)),
+            "grace": float(draw.random.uniform(0.5, 8.0)),
             "reason": str(
-                random.choice(["Evicted", "Preempted", "NodeNotReady", "TaintManagerEviction"])
+                draw.random.choice(["Evicted", "Preempted", "NodeNotReady", "TaintManagerEviction"])
             ),
-            "logged": strength == "plain",
-            "killed": bool(random.random() < 0.3),
+            "logged": not draw.weak,
+            "killed": draw.flip(0.3),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """End the host's ranks."""
         if at < self.onset:
             return
         for place in range(self.slots):
@@ -46,7 +41,6 @@ class EvictedFault(places.OnHost):
             state.deaths[slot] = ProcessDeath(moment, signal=9 if self.killed else 15)
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the scheduler says."""
         if not self.logged:
             return []
         text = _TEXTS.get(self.reason, "the pod was evicted from the node")

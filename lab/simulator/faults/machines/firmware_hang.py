@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +18,10 @@ class FirmwareHangFault(places.OnDevice):
     logged: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return whether the driver writes of it."""
-        return {"logged": strength == "plain"}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"logged": not draw.weak}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let nothing come back from the device."""
         if at < self.onset:
             return
         slot = self.slot
@@ -34,7 +29,6 @@ class FirmwareHangFault(places.OnDevice):
         state.devices.stalled[slot] = True
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the driver writes."""
         if not self.logged:
             return []
         text = "Timeout after 6s of waiting for RPC response from GPU GSP!"

@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
 from .. import places, requirements
-from . import effects
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +19,14 @@ class ForeignProcessFault(places.OnDevice):
     gibibytes: float = 6.0
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        low, high = (0.05, 0.09) if strength == "weak" else (0.15, 0.6)
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
         return {
-            "share": float(random.uniform(low, high)),
-            "gibibytes": float(random.uniform(0.8, 12.0)),
-            **effects.lasting(random, scenario.seconds),
+            "share": draw.between(plain=(0.15, 0.6), weak=(0.05, 0.09)),
+            "gibibytes": float(draw.random.uniform(0.8, 12.0)),
+            **draw.lasting(),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Share the device."""
         if not self.onset <= at < self.until:
             return
         slot = self.slot

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions, ProcessDeath
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +22,14 @@ class GpuLostFault(places.OnDevice):
     logged: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return whether the process dies of it, and whether the driver writes of it."""
-        dies = random.random() < 0.7
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        dies = draw.flip(0.7)
         return {
-            "after": float(random.uniform(0.3, 5.0)) if dies else None,
-            "logged": strength == "plain",
+            "after": float(draw.random.uniform(0.3, 5.0)) if dies else None,
+            "logged": not draw.weak,
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Take the device away."""
         if at < self.onset:
             return
         slot = self.slot
@@ -45,7 +40,6 @@ class GpuLostFault(places.OnDevice):
             state.deaths[slot] = ProcessDeath.raised(self.onset + self.after, "RuntimeError", text)
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the driver writes."""
         if not self.logged:
             return []
         text = "GPU has fallen off the bus."

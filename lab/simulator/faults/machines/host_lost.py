@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,20 +17,15 @@ class HostLostFault(places.OnHost):
     logged: bool = False
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return whether anything was written before."""
-        return {"logged": strength == "plain" and bool(random.random() < 0.3)}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"logged": not draw.weak and draw.flip(0.3)}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Silence the host."""
         if at >= self.onset:
             state.silent[self.host] = True
             state.lost_at = self.onset
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the kernel writes, while it can."""
         if not self.logged:
             return []
         text = "mce: [Hardware Error]: CPU 3: Machine Check Exception: 5 Bank 9: be00000000800400"

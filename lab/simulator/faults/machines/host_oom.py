@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions, ProcessDeath
 from ...placement import RankSeats
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +19,10 @@ class HostOomFault(places.AtPlace):
     ramp: float = 60.0
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how fast the memory fills."""
-        low, high = (8, 20) if strength == "weak" else (30, 150)
-        return {"ramp": float(random.uniform(low, high))}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"ramp": draw.between(plain=(30, 150), weak=(8, 20))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Fill the memory, then kill."""
         begun = at - (self.onset - self.ramp)
         if begun <= 0:
             return

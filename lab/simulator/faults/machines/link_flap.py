@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
 from ...fabric import device_name, port_of
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
+from ..draws import FaultDraw
 from . import effects
 
 
@@ -24,20 +23,16 @@ class LinkFlapFault(places.OnPort):
     logged: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how often it is down, and for how long."""
-        if strength == "weak":
-            return {"every": float(random.uniform(45, 90)), "down": 1.5, "logged": False}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        if draw.weak:
+            return {"every": float(draw.random.uniform(45, 90)), "down": 1.5, "logged": False}
         return {
-            "every": float(random.uniform(12, 45)),
-            "down": float(random.uniform(2, 6)),
-            "logged": bool(random.random() < 0.7),
+            "every": float(draw.random.uniform(12, 45)),
+            "down": float(draw.random.uniform(2, 6)),
+            "logged": draw.flip(0.7),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let the link come and go."""
         if at < self.onset:
             return
         port = effects.port(state, self.place, self.slots)
@@ -53,7 +48,6 @@ class LinkFlapFault(places.OnPort):
         state.released = self.onset + number * self.every + self.down
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the kernel writes."""
         if not self.logged:
             return []
         text = f"mlx5_core 0000:9a:00.0 {device_name(port_of(cluster, self.place))}: Link down"

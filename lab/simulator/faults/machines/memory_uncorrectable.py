@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions, ProcessDeath
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +25,16 @@ class MemoryUncorrectableFault(places.OnDevice):
     count: int = 1
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return whether it kills, whether it was contained, and who writes of it."""
-        weak = strength == "weak"
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        weak = draw.weak
         return {
-            "kills": not weak and bool(random.random() < 0.85),
-            "contained": bool(random.random() < 0.6),
+            "kills": not weak and draw.flip(0.85),
+            "contained": draw.flip(0.6),
             "logged": not weak,
-            "count": int(random.integers(1, 4)),
+            "count": int(draw.random.integers(1, 4)),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Count the error; kill."""
         if at < self.onset:
             return
         slot = self.slot
@@ -51,7 +46,6 @@ class MemoryUncorrectableFault(places.OnDevice):
             state.deaths[slot] = ProcessDeath.raised(self.onset + 0.4, "RuntimeError", text)
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the driver writes."""
         if not self.logged:
             return []
         codes = {94: "Contained memory error"} if self.contained else _UNCONTAINED

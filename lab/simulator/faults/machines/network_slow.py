@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
 from .. import places, requirements
-from . import effects
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +22,15 @@ class NetworkSlowFault(places.OfJob):
     every: float = 0.0
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how slow it gets, and whether it comes and goes."""
-        waves = random.random() < 0.3
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        waves = draw.flip(0.3)
         return {
-            "factor": effects.of_step(scenario.jobs[0].collective, random, strength),
-            "every": float(random.uniform(40, 120)) if waves else 0.0,
-            **effects.lasting(random, scenario.seconds),
+            "factor": draw.of_step(draw.job.collective),
+            "every": float(draw.random.uniform(40, 120)) if waves else 0.0,
+            **draw.lasting(),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Slow the network down."""
         if not self.onset <= at < self.until:
             return
         if self.every and (at - self.onset) % self.every > 0.5 * self.every:

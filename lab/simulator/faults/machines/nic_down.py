@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions, ProcessDeath
 from ...fabric import device_name, port_of
 from ...placement import device_index
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
+from ..draws import FaultDraw
 from . import effects
 
 
@@ -29,19 +28,15 @@ class NicDownFault(places.OnPort):
     logged: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return whether another port stands in, and who writes of it."""
-        weak = strength == "weak"
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        weak = draw.weak
         found: dict[str, Any] = {"logged": not weak}
-        if scenario.cluster.nics > 1 and (weak or random.random() < 0.5):
-            factor = effects.of_step(scenario.jobs[0].collective, random, strength)
+        if draw.scenario.cluster.nics > 1 and (weak or draw.flip(0.5)):
+            factor = draw.of_step(draw.job.collective)
             return {**found, "failover": True, "left": 1 / factor}
-        return {**found, "gives_up": float(random.uniform(8, 60))}
+        return {**found, "gives_up": float(draw.random.uniform(8, 60))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Take the link down."""
         if at < self.onset:
             return
         ports, port = state.ports, effects.port(state, self.place, self.slots)
@@ -65,7 +60,6 @@ class NicDownFault(places.OnPort):
                 )
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the kernel writes."""
         if not self.logged:
             return []
         text = f"mlx5_core 0000:9a:00.0 {device_name(port_of(cluster, self.place))}: Link down"

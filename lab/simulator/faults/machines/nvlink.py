@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
-from . import effects
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +25,17 @@ class NvLinkFault(places.OnDevice):
     logged: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how many links fail, and what is left."""
-        factor = effects.of_step(scenario.jobs[0].collective, random, strength)
-        weak = strength == "weak"
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        factor = draw.of_step(draw.job.collective)
+        weak = draw.weak
         return {
-            "down": 0 if weak else int(random.integers(0, 4)),
-            "errors": float(random.uniform(0.5, 3) if weak else random.uniform(2, 200)),
+            "down": 0 if weak else int(draw.random.integers(0, 4)),
+            "errors": float(draw.random.uniform(0.5, 3) if weak else draw.random.uniform(2, 200)),
             "width": 1 / factor,
-            "logged": not weak and bool(random.random() < 0.7),
+            "logged": not weak and draw.flip(0.7),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Break the link."""
         if not self.onset <= at < self.until:
             return
         slot = self.slot
@@ -50,7 +44,6 @@ class NvLinkFault(places.OnDevice):
         state.devices.link_width[slot] = self.width
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the driver writes."""
         if not self.logged:
             return []
         text = "NVLink: fatal error detected on link 0"

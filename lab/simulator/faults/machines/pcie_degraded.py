@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
-from . import effects
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +25,22 @@ class PcieDegradedFault(places.OnDevice):
     logged: bool = False
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how narrow or slow the link gets."""
-        if strength == "weak":
-            lanes, generations = (0.5, 0) if random.random() < 0.5 else (1.0, 1)
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        if draw.weak:
+            lanes, generations = (0.5, 0) if draw.flip(0.5) else (1.0, 1)
         else:
             lanes, generations = [(0.25, 0), (0.0625, 0), (0.5, 1), (1.0, 2)][
-                int(random.integers(4))
+                int(draw.random.integers(4))
             ]
         return {
             "lanes": lanes,
             "generations": generations,
-            "replays": float(random.uniform(0, 0.1 if strength == "weak" else 5.0)),
-            "logged": bool(random.random() < 0.4) and strength == "plain",
-            **effects.lasting(random, scenario.seconds),
+            "replays": float(draw.random.uniform(0, 0.1 if draw.weak else 5.0)),
+            "logged": draw.flip(0.4) and not draw.weak,
+            **draw.lasting(),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Narrow the link."""
         if not self.onset <= at < self.until:
             return
         slot = self.slot
@@ -59,7 +53,6 @@ class PcieDegradedFault(places.OnDevice):
         state.drag[slot] *= 1 + 0.03 * (1 / bus - 1)
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the bus reports."""
         if not self.logged:
             return []
         device = f"0000:{0x18 + 8 * self.place:02x}:00.0"

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions
 from ...devices import limit_for
 from ...placement import RankSeats
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, requirements
+from ..draws import FaultDraw
 from . import effects
 
 
@@ -30,21 +29,16 @@ class PowerLimitedFault(places.AtPlace):
     whole_host: bool = False
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how far the clocks sink, by what, and whether all devices suffer."""
-        low, high = (0.9, 0.95) if strength == "weak" else (0.5, 0.85)
-        brake = strength == "plain" and random.random() < 0.3
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        brake = not draw.weak and draw.flip(0.3)
         return {
-            "clock": float(random.uniform(low, high)),
+            "clock": draw.between(plain=(0.5, 0.85), weak=(0.9, 0.95)),
             "by": "brake" if brake else "limit",
-            "whole_host": bool(random.random() < (0.7 if brake else 0.3)),
-            **effects.lasting(random, scenario.seconds),
+            "whole_host": bool(draw.random.random() < (0.7 if brake else 0.3)),
+            **draw.lasting(),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Take power away."""
         if not self.onset <= at < self.until:
             return
         for slot in effects.slots_of(self.host, self.place, self.slots, whole_host=self.whole_host):

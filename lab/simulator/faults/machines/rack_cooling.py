@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions
 from ...placement import RankSeats
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster, SimulationScenario
 from .. import places, requirements
+from ..draws import FaultDraw
 from . import effects
 
 
@@ -35,26 +34,19 @@ class RackCoolingFault:
     per_rack: int = 2
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario with two racks or more, each with a leaf switch of its own."""
-        return effects.two_switches(scenario)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        return effects.two_switches(draw.scenario)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how far the clocks sink and how fast."""
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
         return {
-            **effects.failing_cooling(random, strength),
-            "lag": float(random.uniform(0, 5)),
-            "per_rack": scenario.cluster.hosts_per_switch,
-            **effects.lasting(random, scenario.seconds),
+            **effects.failing_cooling(draw),
+            "lag": float(draw.random.uniform(0, 5)),
+            "per_rack": draw.scenario.cluster.hosts_per_switch,
+            **draw.lasting(),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let the cooling of the rack fail."""
         hosts = len(state.devices.cooling) // self.slots
         for number, host in enumerate(self._rack(hosts)):
             onset = self.onset + number * self.lag
@@ -71,7 +63,6 @@ class RackCoolingFault:
     def accepted(
         self, cluster: SimulatedCluster, seats: RankSeats, job: str
     ) -> Sequence[entities.Entity]:
-        """Return the other hosts of the rack."""
         return [places.host(seats, number) for number in self._rack(cluster.hosts)[1:]]
 
     def _rack(self, hosts: int) -> range:

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, records, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +19,9 @@ class RowRemapFault(places.OnDevice):
     logged: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return whether the remapping failed, and whether the driver writes of it."""
-        failed = strength == "plain" and random.random() < 0.5
-        return {"failed": bool(failed), "logged": strength == "plain"}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        failed = not draw.weak and draw.flip(0.5)
+        return {"failed": bool(failed), "logged": not draw.weak}
 
     def act(self, state: ClusterConditions, at: float) -> None:
         if at < self.onset:
@@ -36,7 +32,6 @@ class RowRemapFault(places.OnDevice):
         state.devices.remapped[slot] += 0 if self.failed else 1
 
     def records(self, cluster: SimulatedCluster) -> list[records.FaultRecord]:
-        """Return what the driver writes."""
         if not self.logged:
             return []
         code, text = (64, "Row remapping failure") if self.failed else (63, "Row remapping pending")

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
+from ...shape import SimulationScenario
 from .. import places, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,22 +19,17 @@ class SilentCorruptionFault(places.OnDevice):
     error: float = 0.2
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario with ranks that report their own loss."""
-        return requirements.changed(scenario, loss_scope="local")
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        return draw.changed(loss_scope="local")
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how wrong it computes."""
-        low, high = (0.05, 0.1) if strength == "weak" else (0.12, 0.6)
-        return {"error": float(random.uniform(low, high)) * float(random.choice([-1, 1]))}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {
+            "error": draw.between(plain=(0.12, 0.6), weak=(0.05, 0.1))
+            * float(draw.random.choice([-1, 1]))
+        }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Spoil what the device computes."""
         if not self.onset <= at < self.until:
             return
         state.corrupted[self.slot] = self.error

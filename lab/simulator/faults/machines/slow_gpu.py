@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
 from .. import places
-from . import effects
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +17,11 @@ class SlowGpuFault(places.OnDevice):
     drag: float = 1.3
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how slow it gets, and for how long."""
-        drag = effects.slower(random, strength)
-        return {"drag": drag, **effects.lasting(random, scenario.seconds)}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        drag = draw.slower()
+        return {"drag": drag, **draw.lasting()}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Slow the device down."""
         if not self.onset <= at < self.until:
             return
         state.drag[self.slot] = self.drag

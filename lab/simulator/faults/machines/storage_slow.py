@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from .....vocabulary.ranks import RankSet
 from ...conditions import ClusterConditions
 from ...nodes import LOCAL_MOUNT, SHARED_MOUNT
 from ...placement import RankSeats, host_name, ranks_of_host
-from ...shape import SimulatedCluster, SimulationScenario, Strength
-from . import effects
+from ...shape import SimulatedCluster
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +27,14 @@ class StorageSlowFault:
     shared: bool = False
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how slow it gets, and for whom."""
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
         return {
-            "factor": effects.of_step(scenario.jobs[0].data, random, strength),
-            "shared": bool(random.random() < 0.4),
-            **effects.lasting(random, scenario.seconds),
+            "factor": draw.of_step(draw.job.data),
+            "shared": draw.flip(0.4),
+            **draw.lasting(),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Slow the storage down."""
         if not self.onset <= at < self.until:
             return
         nodes, hit = state.nodes, slice(None) if self.shared else slice(self.host, self.host + 1)

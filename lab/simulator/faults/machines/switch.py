@@ -3,15 +3,14 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from .....vocabulary.ranks import RankSet
 from ...conditions import ClusterConditions, ProcessDeath
 from ...fabric import port_of
 from ...placement import RankSeats, device_index, ports_on, rail_switch
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster, SimulationScenario
 from .. import places, requirements
+from ..draws import FaultDraw
 from . import effects
 
 
@@ -33,28 +32,21 @@ class SwitchFault(places.AtPlace):
     rails: bool = False
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario with half of its hosts on each of two leaf switches, or more."""
-        return effects.two_switches(scenario)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        return effects.two_switches(draw.scenario)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how the switch fails."""
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
         return {
-            "down": strength == "plain" and bool(random.random() < 0.4),
-            "factor": effects.of_step(scenario.jobs[0].collective, random, strength),
-            "gives_up": float(random.uniform(10, 50)),
-            "per_switch": scenario.cluster.hosts_per_switch,
-            "rails": scenario.cluster.rails,
-            **effects.lasting(random, scenario.seconds),
+            "down": not draw.weak and draw.flip(0.4),
+            "factor": draw.of_step(draw.job.collective),
+            "gives_up": float(draw.random.uniform(10, 50)),
+            "per_switch": draw.scenario.cluster.hosts_per_switch,
+            "rails": draw.scenario.cluster.rails,
+            **draw.lasting(),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let all ports of the switch suffer."""
         if at < self.onset:
             return
         ports, mine = state.ports, effects.port(state, self.place, self.slots)

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions
 from ...placement import RankSeats
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, requirements
+from ..draws import FaultDraw
 from . import effects
 
 
@@ -28,18 +27,14 @@ class ThermalThrottleFault(places.AtPlace):
     whole_host: bool = False
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how far the clocks sink, how fast, and whether all devices suffer."""
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
         return {
-            **effects.failing_cooling(random, strength),
-            "whole_host": bool(random.random() < 0.3),
-            **effects.lasting(random, scenario.seconds),
+            **effects.failing_cooling(draw),
+            "whole_host": draw.flip(0.3),
+            **draw.lasting(),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let the cooling fail."""
         if not self.onset <= at < self.until:
             return
         force = effects.force(at, self.onset, self.ramp)

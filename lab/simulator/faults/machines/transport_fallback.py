@@ -3,12 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
+from ...shape import SimulationScenario
 from .. import places, requirements
-from . import effects
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,24 +22,18 @@ class TransportFallbackFault(places.OnHost):
     factor: float = 4.0
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario; half of the time the job is requeued before it happens."""
-        if random.random() < 0.5 or scenario.jobs[0].restarts:
-            return scenario
-        moment = float(random.uniform(0.3, 0.45) * scenario.seconds)
-        jobs = (replace(scenario.jobs[0], restarts=(moment,)), *scenario.jobs[1:])
-        return replace(scenario, jobs=jobs)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        if draw.flip(0.5) or draw.job.restarts:
+            return draw.scenario
+        moment = float(draw.random.uniform(0.3, 0.45) * draw.scenario.seconds)
+        jobs = (replace(draw.job, restarts=(moment,)), *draw.scenario.jobs[1:])
+        return replace(draw.scenario, jobs=jobs)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how slow the sockets are; it begins with an attempt."""
-        job = scenario.jobs[0]
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        job = draw.job
         return {
-            "factor": effects.of_step(job.collective, random, strength),
+            "factor": draw.of_step(job.collective),
             "onset": job.restarts[-1] if job.restarts else job.starts_after + 1.0,
         }
 
@@ -51,7 +43,6 @@ class TransportFallbackFault(places.OnHost):
         return float("inf")
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Send by sockets."""
         if not self.onset <= at < self.until:
             return
         state.ports.transport[self.host] = self.factor

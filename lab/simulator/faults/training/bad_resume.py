@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
+from ...shape import SimulationScenario
 from .. import places
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +19,18 @@ class BadResumeFault(places.OfJob):
     wrong_data: float = 0.0
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        return preparing.with_restart(scenario, random, restarts_after_crash=False)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        return draw.with_restart(restarts_after_crash=False)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return what was lost."""
-        found: dict[str, Any] = {"onset": preparing.first(scenario).restarts[-1]}
-        if strength == "plain" and preparing.flip(random):
-            return found | {"lost": float(random.uniform(0.85, 0.98))}
-        wrong = preparing.drawn(random, strength, plain=(0.15, 0.5), weak=(0.06, 0.1))
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        found: dict[str, Any] = {"onset": draw.job.restarts[-1]}
+        if not draw.weak and draw.flip():
+            return found | {"lost": float(draw.random.uniform(0.85, 0.98))}
+        wrong = draw.between(plain=(0.15, 0.5), weak=(0.06, 0.1))
         return found | {"wrong_data": wrong}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Resume badly."""
         if at >= self.onset:
             state.training.numerics.lost = self.lost
             state.training.numerics.wrong_data = self.wrong_data

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
-from .. import places, requirements
-from . import preparing
+from ...shape import SimulationScenario
+from .. import places
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,27 +17,17 @@ class CheckpointStallFault(places.OfJob):
     factor: float = 6.0
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario with several checkpoints in it."""
-        job = preparing.first(scenario)
-        every = max(int(scenario.seconds / random.uniform(8, 14) / job.step_seconds), 2)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        job = draw.job
+        every = max(int(draw.scenario.seconds / draw.random.uniform(8, 14) / job.step_seconds), 2)
         by = "all" if job.checkpoint_by == "async" else job.checkpoint_by
         seconds = max(0.04 * every * job.step_seconds, 2.0)
-        return requirements.changed(
-            scenario, checkpoint_every=every, checkpoint_seconds=seconds, checkpoint_by=by
-        )
+        return draw.changed(checkpoint_every=every, checkpoint_seconds=seconds, checkpoint_by=by)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how much longer."""
-        factor = preparing.drawn(random, strength, plain=(4.0, 10.0), weak=(1.6, 2.2))
-        return {"factor": factor}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"factor": draw.between(plain=(4.0, 10.0), weak=(1.6, 2.2))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Slow saving down."""
         if at >= self.onset:
             state.training.checkpoint = self.factor

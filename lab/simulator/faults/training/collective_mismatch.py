@@ -4,12 +4,10 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from ...conditions import ClusterConditions, ProcessDeath
-from ...shape import SimulationScenario, Strength
+from ...shape import SimulationScenario
 from .. import places, requirements
-from . import preparing
+from ..draws import FaultDraw
 
 _TEXT = (
     "RuntimeError: Detected mismatch between collectives on ranks. This rank is running "
@@ -31,25 +29,17 @@ class CollectiveMismatchFault(places.OnRank):
     how: Literal["kind", "detail"] = "kind"
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario with the library's counts, and peers."""
-        if preparing.first(scenario).buckets < 2:
-            scenario = requirements.changed(scenario, buckets=4)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        scenario = draw.scenario if draw.job.buckets >= 2 else draw.changed(buckets=4)
         reporting = dataclasses.replace(scenario.reporting, launch_counts=True)
         return dataclasses.replace(scenario, reporting=reporting)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how it shows."""
-        detail = strength == "plain" and preparing.flip(random, 0.4)
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        detail = not draw.weak and draw.flip(0.4)
         return {"how": "detail" if detail else "kind"}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Launch something else."""
         slot = self.slot
         if at < self.onset:
             return

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions
 from ...memory import GIB
 from ...placement import RankSeats
-from ...shape import SimulatedCluster, SimulationScenario, Strength
-from .. import places, requirements
+from ...shape import SimulatedCluster, SimulationScenario
+from .. import places
+from ..draws import FaultDraw
 from . import preparing
 
 
@@ -26,24 +25,16 @@ class CopyOnReadFault(places.AtPlace):
     seconds: float = 150.0
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario with workers that inherit gigabytes."""
-        inherited = float(random.uniform(2.0, 3.2)) * GIB
-        workers = max(preparing.first(scenario).workers, 4)
-        return requirements.changed(scenario, workers=workers, inherited=inherited)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        inherited = float(draw.random.uniform(2.0, 3.2)) * GIB
+        workers = max(draw.job.workers, 4)
+        return draw.changed(workers=workers, inherited=inherited)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how long until all is copied."""
-        seconds = preparing.drawn(random, strength, plain=(60.0, 200.0), weak=(250.0, 500.0))
-        return {"seconds": seconds}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"seconds": draw.between(plain=(60.0, 200.0), weak=(250.0, 500.0))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Copy pages."""
         if at >= self.onset:
             slot = self.slot
             state.training.copied[slot] = min(1.0, (at - self.onset) / self.seconds)

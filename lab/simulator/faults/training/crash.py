@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from ...conditions import ClusterConditions, ProcessDeath
-from ...shape import SimulationScenario, Strength
 from .. import places
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +16,12 @@ class CrashFault(places.OnRank):
     how: Literal["exception", "segfault", "killed"] = "exception"
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how; killed, and nobody says why, is the hardest to see."""
-        if strength == "weak":
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        if draw.weak:
             return {"how": "killed"}
-        return {"how": "exception" if preparing.flip(random) else "segfault"}
+        return {"how": "exception" if draw.flip() else "segfault"}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """End the process."""
         if at < self.onset:
             return
         deaths = {

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions
 from ...memory import HOST_MEMORY
 from ...placement import RankSeats
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, requirements
+from ..draws import FaultDraw
 from . import preparing
 
 
@@ -27,15 +26,11 @@ class DataloaderLeakFault(places.AtPlace):
     rate: float = 0.02
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how fast."""
-        rate = preparing.drawn(random, strength, plain=(0.01, 0.03), weak=(0.002, 0.004))
-        return {"rate": rate, "workers": preparing.first(scenario).workers or 2}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        rate = draw.between(plain=(0.01, 0.03), weak=(0.002, 0.004))
+        return {"rate": rate, "workers": draw.job.workers or 2}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Keep more and more in each worker."""
         if at >= self.onset:
             slot = self.slot
             held = self.rate / 60 * HOST_MEMORY * (at - self.onset)

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions
 from ...placement import RankSeats, host_name, ranks_of_host
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +22,12 @@ class DataloaderSlowFault(places.AtPlace):
     until: float = float("inf")
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how late, and where."""
-        share = preparing.drawn(random, strength, plain=(0.25, 1.2), weak=(0.06, 0.1))
-        scope = str(random.choice(["rank", "host", "job"]))
-        return {"seconds": share * preparing.first(scenario).step_seconds, "scope": scope}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        share = draw.between(plain=(0.25, 1.2), weak=(0.06, 0.1))
+        scope = str(draw.random.choice(["rank", "host", "job"]))
+        return {"seconds": share * draw.job.step_seconds, "scope": scope}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Hold batches up."""
         if not self.onset <= at < self.until:
             return
         extra = state.training.data_extra
@@ -45,7 +39,6 @@ class DataloaderSlowFault(places.AtPlace):
             extra[self.slot] = self.seconds
 
     def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
-        """Return the rank, host or job."""
         if self.scope == "job":
             return places.whole_job(job, seats)
         if self.scope == "host":

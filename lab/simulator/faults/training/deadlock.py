@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
+from ...shape import SimulationScenario
 from .. import places, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,20 +17,13 @@ class DeadlockFault(places.OfJob):
     needs: ClassVar = (requirements.with_replicas,)
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario with a second group of all ranks."""
-        return requirements.changed(scenario, second_group=True)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        return draw.changed(second_group=True)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return nothing: there is nothing to choose."""
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
         return {}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Tangle the groups."""
         if at >= self.onset:
             state.training.deadlock = True

@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from .....vocabulary.ranks import RankSet
 from ...conditions import ClusterConditions
 from ...placement import RankSeats
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +26,12 @@ class ExpertFault:
     ramp: float = 20.0
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return which expert gets how much."""
-        factor = preparing.drawn(random, strength, plain=(1.6, 2.2), weak=(1.2, 1.3))
-        member = int(random.integers(preparing.first(scenario).ep))
-        return {"factor": factor, "member": member, "ramp": float(random.uniform(5, 60))}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        factor = draw.between(plain=(1.6, 2.2), weak=(1.2, 1.3))
+        member = int(draw.random.integers(draw.job.ep))
+        return {"factor": factor, "member": member, "ramp": float(draw.random.uniform(5, 60))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Send it the tokens."""
         if at >= self.onset:
             force = min(1.0, (at - self.onset) / self.ramp) if self.ramp else 1.0
             factor = 1 + (self.factor - 1) * force

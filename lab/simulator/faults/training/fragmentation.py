@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
 from .. import places, requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +20,10 @@ class FragmentationFault(places.OnRank):
     rate: float = 0.05
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how fast."""
-        rate = preparing.drawn(random, strength, plain=(0.04, 0.12), weak=(0.015, 0.03))
-        return {"rate": rate}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"rate": draw.between(plain=(0.04, 0.12), weak=(0.015, 0.03))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Cut memory into useless pieces."""
         if at >= self.onset:
             slot = self.slot
             state.training.unusable[slot] = self.rate / 60 * (at - self.onset)

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
+from ...shape import SimulationScenario
 from .. import places, requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,25 +18,16 @@ class GcPauseFault(places.OfJob):
     chance: float = 0.1
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario, in which pauses are measured or not."""
-        reported = preparing.flip(random, 0.6)
-        return requirements.has_ranks(4)(
-            requirements.changed(scenario, gc_reported=reported), random
-        )
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        reported = draw.flip(0.6)
+        return requirements.has_ranks(4)(draw.changed(gc_reported=reported), draw.random)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how long, and how often."""
-        share = preparing.drawn(random, strength, plain=(0.2, 0.5), weak=(0.08, 0.12))
-        chance = min(float(random.uniform(1.0, 2.0)) / requirements.ranks(scenario), 0.9)
-        return {"seconds": share * preparing.first(scenario).step_seconds, "chance": chance}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        share = draw.between(plain=(0.2, 0.5), weak=(0.08, 0.12))
+        chance = min(float(draw.random.uniform(1.0, 2.0)) / requirements.ranks(draw.scenario), 0.9)
+        return {"seconds": share * draw.job.step_seconds, "chance": chance}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let ranks pause."""
         if at >= self.onset:
             state.training.pauses = (self.chance, self.seconds)

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions
 from ...placement import RankSeats
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places, requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +21,11 @@ class GpuLeakFault(places.AtPlace):
     whole_job: bool = False
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how fast, and where."""
-        rate = preparing.drawn(random, strength, plain=(0.02, 0.06), weak=(0.007, 0.012))
-        return {"rate": rate, "whole_job": preparing.flip(random)}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        rate = draw.between(plain=(0.02, 0.06), weak=(0.007, 0.012))
+        return {"rate": rate, "whole_job": draw.flip()}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Keep what is not needed."""
         if at < self.onset:
             return
         held = self.rate / 60 * (at - self.onset)
@@ -41,7 +35,6 @@ class GpuLeakFault(places.AtPlace):
             state.training.device_held[self.slot] = held
 
     def entity(self, cluster: SimulatedCluster, seats: RankSeats, job: str) -> entities.Entity:
-        """Return the rank, or the job."""
         if self.whole_job:
             return places.whole_job(job, seats)
         return places.rank(seats, self.host, self.place)

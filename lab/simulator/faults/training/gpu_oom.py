@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
 from .. import places, requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +20,10 @@ class GpuOomFault(places.OnRank):
     ramp: float = 0.0
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how fast it grows: at once, or over minutes."""
-        ramp = preparing.drawn(random, strength, plain=(0.0, 20.0), weak=(60.0, 180.0))
-        return {"ramp": ramp}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"ramp": draw.between(plain=(0.0, 20.0), weak=(60.0, 180.0))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Make its activations grow."""
         if at >= self.onset:
             force = min(1.0, (at - self.onset) / self.ramp) if self.ramp else 1.0
             slot = self.slot

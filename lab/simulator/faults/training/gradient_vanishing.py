@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
 from .. import places
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +16,9 @@ class GradientVanishingFault(places.OfJob):
     rate: float = 0.2
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how fast."""
-        rate = preparing.drawn(random, strength, plain=(0.15, 1.5), weak=(0.06, 0.1))
-        return {"rate": rate}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"rate": draw.between(plain=(0.15, 1.5), weak=(0.06, 0.1))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let the gradients vanish."""
         if at >= self.onset:
             state.training.numerics.vanishing = self.rate

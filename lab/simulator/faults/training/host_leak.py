@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions
 from ...memory import HOST_MEMORY
 from ...placement import RankSeats
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import places
+from ..draws import FaultDraw
 from . import preparing
 
 
@@ -22,15 +21,10 @@ class HostLeakFault(places.AtPlace):
     rate: float = 0.02
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how fast."""
-        rate = preparing.drawn(random, strength, plain=(0.012, 0.04), weak=(0.003, 0.006))
-        return {"rate": rate}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"rate": draw.between(plain=(0.012, 0.04), weak=(0.003, 0.006))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Keep more and more."""
         if at >= self.onset:
             slot = self.slot
             held = self.rate / 60 * HOST_MEMORY * (at - self.onset)

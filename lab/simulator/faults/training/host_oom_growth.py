@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
 from ...memory import HOST_MEMORY
-from ...shape import SimulationScenario, Strength
 from .. import places
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +22,11 @@ class HostOomGrowthFault(places.OnHost):
     reports: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how fast, and whether the kernel's message is read."""
-        seconds = preparing.drawn(random, strength, plain=(20.0, 60.0), weak=(60.0, 120.0))
-        return {"seconds": seconds, "reports": strength == "plain"}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        seconds = draw.between(plain=(20.0, 60.0), weak=(60.0, 120.0))
+        return {"seconds": seconds, "reports": not draw.weak}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Fill the memory."""
         if at < self.onset:
             return
         held = 0.66 * HOST_MEMORY * (at - self.onset) / self.seconds

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
 from .. import places, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +17,9 @@ class IdleGpuFault(places.OfJob):
     until: float = float("inf")
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return nothing: there is nothing to choose."""
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
         return {}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Do nothing."""
         if self.onset <= at < self.until:
             state.training.idle = True

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
-from .. import places, requirements
-from . import preparing
+from ...shape import SimulationScenario
+from .. import places
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,28 +18,21 @@ class InitFailedFault(places.OfJob):
     timeout: float = 120.0
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario with a job that starts after a while."""
-        start = float(random.uniform(0.1, 0.3)) * scenario.seconds
-        again = preparing.flip(random)
-        return requirements.changed(
-            scenario, starts_after=start, restarts=(), restarts_after_crash=again, ends_after=0.0
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        start = float(draw.random.uniform(0.1, 0.3)) * draw.scenario.seconds
+        again = draw.flip()
+        return draw.changed(
+            starts_after=start, restarts=(), restarts_after_crash=again, ends_after=0.0
         )
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how, and after what time it gives up; it begins when the job starts."""
-        fails = strength == "plain" and preparing.flip(random)
-        timeout = float(random.uniform(60, 120)) if strength == "plain" else 1800.0
-        start = preparing.first(scenario).starts_after
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        fails = not draw.weak and draw.flip()
+        timeout = float(draw.random.uniform(60, 120)) if not draw.weak else 1800.0
+        start = draw.job.starts_after
         return {"how": "fails" if fails else "waits", "timeout": timeout, "onset": start}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Keep it from starting."""
         if at >= self.onset:
             state.training.init = self.how
             state.training.init_timeout = self.timeout

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
-from .. import places, requirements
-from . import preparing
+from ...shape import SimulationScenario
+from .. import places
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +18,13 @@ class JobSlowdownFault(places.OfJob):
     until: float = float("inf")
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario without restarts."""
-        return requirements.changed(scenario, restarts=())
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        return draw.changed(restarts=())
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how much slower."""
-        factor = preparing.drawn(random, strength, plain=(1.12, 1.5), weak=(1.05, 1.1))
-        return {"factor": factor}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"factor": draw.between(plain=(1.12, 1.5), weak=(1.05, 1.1))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Slow everybody down."""
         if self.onset <= at < self.until:
             state.drag *= self.factor

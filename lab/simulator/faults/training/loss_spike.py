@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
 from .. import places
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +17,12 @@ class LossSpikeFault(places.OfJob):
     steps: float = 15.0
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how high, and whether it comes back."""
-        height = preparing.drawn(random, strength, plain=(0.4, 1.5), weak=(0.12, 0.25))
-        steps = float("inf") if preparing.flip(random, 0.4) else float(random.uniform(6, 40))
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        height = draw.between(plain=(0.4, 1.5), weak=(0.12, 0.25))
+        steps = float("inf") if draw.flip(0.4) else float(draw.random.uniform(6, 40))
         return {"height": height, "steps": steps}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Throw the model off."""
         if at >= self.onset:
             state.training.numerics.spike = self.height
             state.training.numerics.spike_steps = self.steps

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
+from ...shape import SimulationScenario
 from .. import places, requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +18,14 @@ class LowUtilizationFault(places.OfJob):
     launch: float = 3.0
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario with waits in which no CPU spins."""
-        return requirements.changed(scenario, spins=False)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        return draw.changed(spins=False)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how much longer."""
-        launch = preparing.drawn(random, strength, plain=(3.0, 6.0), weak=(1.8, 2.4))
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        launch = draw.between(plain=(3.0, 6.0), weak=(1.8, 2.4))
         return {"launch": launch, "onset": 0.0}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Make launching slow."""
         if at >= self.onset:
             state.training.launch = self.launch

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import POISONS_LOSS, ClusterConditions
-from ...shape import SimulationScenario, Strength
 from .. import places, requirements
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +17,11 @@ class NanDataFault(places.OfJob):
     once: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return which ranks read the shard."""
-        each = int(random.choice([1, 2, 3]))
-        return {"each": min(each, max(requirements.ranks(scenario) // 2, 1))}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        each = int(draw.random.choice([1, 2, 3]))
+        return {"each": min(each, max(requirements.ranks(draw.scenario) // 2, 1))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Spoil the values of those ranks."""
         if at >= self.onset:
             state.poison[:: self.each] = POISONS_LOSS
             state.poison_once = self.once

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
-from .. import places, requirements
+from ...shape import SimulationScenario
+from .. import places
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,23 +16,14 @@ class NanPrecisionFault(places.OfJob):
     id: ClassVar[str] = "numerics.nan_precision"
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario with dynamic loss scaling."""
-        scale = float(random.choice([2.0**12, 2.0**16, 2.0**20]))
-        return requirements.changed(
-            scenario, loss_scale=scale, loss_scale_fits=scale, guards_numerics=True
-        )
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        scale = float(draw.random.choice([2.0**12, 2.0**16, 2.0**20]))
+        return draw.changed(loss_scale=scale, loss_scale_fits=scale, guards_numerics=True)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return nothing: there is nothing to choose."""
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
         return {}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Overflow."""
         if at >= self.onset:
             state.training.numerics.overflows = True

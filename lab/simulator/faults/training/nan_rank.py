@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from ...conditions import POISONS_GRADIENT, POISONS_LOSS, ClusterConditions
-from ...shape import SimulationScenario, Strength
 from .. import places
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +20,10 @@ class NanRankFault(places.OnRank):
     once: bool = True
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return what goes bad; a loss that stays finite is easily overlooked."""
-        return {"what": "gradient" if strength == "weak" else "loss"}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"what": "gradient" if draw.weak else "loss"}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Spoil the rank's values."""
         if at < self.onset:
             return
         slot = self.slot

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions
 from ...placement import RankSeats
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import requirements
+from ..draws import FaultDraw
 from . import preparing
 
 
@@ -24,18 +23,14 @@ class PipelineStageFault:
     factor: float = 1.3
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return which stage, how much more, and whether from the first step."""
-        factor = preparing.drawn(random, strength, plain=(1.2, 1.6), weak=(1.07, 1.12))
-        stages = preparing.first(scenario).pp
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        factor = draw.between(plain=(1.2, 1.6), weak=(1.07, 1.12))
+        stages = draw.job.pp
         # Head and loss make the last stage the usual one.
-        stage = stages - 1 if preparing.flip(random, 0.6) else int(random.integers(stages))
-        return {"factor": factor, "stage": stage, **preparing.steady(random, 0.7)}
+        stage = stages - 1 if draw.flip(0.6) else int(draw.random.integers(stages))
+        return {"factor": factor, "stage": stage, **draw.steady(0.7)}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Load the stage."""
         if at >= self.onset:
             state.training.stages[self.stage] = self.factor
 

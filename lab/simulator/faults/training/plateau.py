@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
-from .. import places, requirements
-from . import preparing
+from ...shape import SimulationScenario
+from .. import places
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,24 +17,17 @@ class PlateauFault(places.OfJob):
     how: Literal["schedule", "frozen"] = "schedule"
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario with a loss that falls all the time."""
-        job = preparing.first(scenario)
-        steps = scenario.seconds / job.step_seconds
-        return requirements.changed(scenario, loss_steps=max(0.4 * steps, 5.0), loss_power=1.2)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        job = draw.job
+        steps = draw.scenario.seconds / job.step_seconds
+        return draw.changed(loss_steps=max(0.4 * steps, 5.0), loss_power=1.2)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return whether the learning rate shows it."""
-        frozen = strength == "weak" or preparing.flip(random)
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        frozen = draw.weak or draw.flip()
         return {"how": "frozen" if frozen else "schedule"}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Stop training."""
         if at >= self.onset:
             if self.how == "schedule":
                 state.training.numerics.rate = 1e-3

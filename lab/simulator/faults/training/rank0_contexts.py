@@ -9,9 +9,9 @@ from .....vocabulary import entities
 from ...conditions import ClusterConditions
 from ...memory import GIB
 from ...placement import RankSeats, device_id, host_name
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,11 @@ class Rank0ContextsFault:
     ranks: int = 0
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how much, and of how many processes."""
-        held = preparing.drawn(random, strength, plain=(0.45, 1.5), weak=(0.3, 0.5)) * GIB
-        return {"held": held, "ranks": 1 if strength == "weak" else 0}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        held = draw.between(plain=(0.45, 1.5), weak=(0.3, 0.5)) * GIB
+        return {"held": held, "ranks": 1 if draw.weak else 0}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let the other processes open the first device."""
         if at < self.onset:
             return
         begin = self.host * self.slots

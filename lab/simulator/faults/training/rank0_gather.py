@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions
 from ...memory import GIB
 from ...placement import RankSeats, host_name
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +23,16 @@ class Rank0GatherFault:
     held: float = 4 * GIB
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how much work, from the first step or later."""
-        share = preparing.drawn(random, strength, plain=(0.15, 0.6), weak=(0.06, 0.1))
-        seconds = share * preparing.first(scenario).step_seconds
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        share = draw.between(plain=(0.15, 0.6), weak=(0.06, 0.1))
+        seconds = share * draw.job.step_seconds
         return {
             "seconds": seconds,
-            "held": float(random.choice([0.0, 2.0, 6.0])) * GIB,
-            **preparing.steady(random),
+            "held": float(draw.random.choice([0.0, 2.0, 6.0])) * GIB,
+            **draw.steady(),
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Give rank 0 extra work."""
         if at >= self.onset:
             state.training.first_other = self.seconds
             state.training.first_held = self.held

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .....vocabulary import entities
 from ...conditions import ClusterConditions
 from ...placement import RankSeats, host_name
-from ...shape import SimulatedCluster, SimulationScenario, Strength
+from ...shape import SimulatedCluster
 from .. import requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +21,12 @@ class Rank0PreprocessingFault:
     seconds: float = 0.3
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how much work, from the first step or later."""
-        share = preparing.drawn(random, strength, plain=(0.15, 0.6), weak=(0.06, 0.1))
-        seconds = share * preparing.first(scenario).step_seconds
-        return {"seconds": seconds, **preparing.steady(random)}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        share = draw.between(plain=(0.15, 0.6), weak=(0.06, 0.1))
+        seconds = share * draw.job.step_seconds
+        return {"seconds": seconds, **draw.steady()}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let rank 0 prepare for all."""
         if at >= self.onset:
             state.training.first_data = self.seconds
             state.training.broadcasts = True

@@ -7,9 +7,8 @@ import numpy as np
 
 from ...conditions import ClusterConditions
 from ...progress import SimulatedAttempt
-from ...shape import SimulationScenario, Strength
 from .. import places
-from . import preparing
+from ..draws import FaultDraw
 
 _LIMIT = 8
 """Compilations of one function before torch._dynamo warns: config.recompile_limit."""
@@ -25,17 +24,13 @@ class RecompileFault(places.OfJob):
     logged: bool = False
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how often, and how long."""
-        steps = preparing.drawn(random, strength, plain=(1.0, 3.0), weak=(0.5, 0.8))
-        chance = preparing.drawn(random, strength, plain=(0.12, 0.3), weak=(0.06, 0.12))
-        seconds = steps * preparing.first(scenario).step_seconds
-        return {"seconds": seconds, "chance": chance, "logged": preparing.flip(random, 0.6)}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        steps = draw.between(plain=(1.0, 3.0), weak=(0.5, 0.8))
+        chance = draw.between(plain=(0.12, 0.3), weak=(0.06, 0.12))
+        seconds = steps * draw.job.step_seconds
+        return {"seconds": seconds, "chance": chance, "logged": draw.flip(0.6)}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Compile again."""
         if at >= self.onset:
             state.training.recompiles = (self.chance, self.seconds)
 

@@ -3,16 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from .....vocabulary import entities
 from .....vocabulary.ranks import RankSet
 from ...conditions import ClusterConditions
 from ...placement import RankSeats
 from ...progress import SimulatedAttempt
-from ...shape import SimulatedCluster, SimulationScenario, Strength
-from .. import requirements
-from . import preparing
+from ...shape import SimulatedCluster, SimulationScenario
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,36 +24,29 @@ class RegressionFault:
     restarted: bool = False
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario, mostly with a restart that brings the new version."""
-        if preparing.flip(random, 0.3):
-            return requirements.changed(scenario, restarts=())
-        return preparing.with_restart(scenario, random, restarts_after_crash=False)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        if draw.flip(0.3):
+            return draw.changed(restarts=())
+        return draw.with_restart(restarts_after_crash=False)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how much slower, with a restart or a change while it runs."""
-        factor = preparing.drawn(random, strength, plain=(1.12, 1.4), weak=(1.05, 1.1))
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        factor = draw.between(plain=(1.12, 1.4), weak=(1.05, 1.1))
         found: dict[str, Any] = {
             "factor": factor,
-            "what": str(random.choice(["code", "config", "driver", "image"])),
+            "what": str(draw.random.choice(["code", "config", "driver", "image"])),
         }
-        job = preparing.first(scenario)
+        job = draw.job
         if job.restarts:
             # The new version comes with the restart, announced or not.
             found |= {
                 "onset": job.restarts[-1],
                 "restarted": True,
-                "announced": preparing.flip(random),
+                "announced": draw.flip(),
             }
         return found
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Slow everybody down."""
         if at >= self.onset:
             state.training.work *= self.factor
 

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
+from ...shape import SimulationScenario
 from .. import places, requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,27 +19,19 @@ class ReplicaDivergenceFault(places.OnRank):
     rate: float = 0.005
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario with one rank a replica and losses of their own."""
-        scope = "both" if preparing.flip(random) else "local"
-        scenario = requirements.changed(scenario, tp=1, pp=1, ep=1, stage_load=(), loss_scope=scope)
-        scenario = requirements.changed(
-            scenario, local_norms=preparing.flip(random), report_from="all"
-        )
-        return requirements.has_ranks(3)(scenario, random)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        scope = "both" if draw.flip() else "local"
+        scenario = draw.changed(
+            tp=1, pp=1, ep=1, stage_load=(), loss_scope=scope,
+            local_norms=draw.flip(), report_from="all",
+        )  # fmt: skip
+        return requirements.has_ranks(3)(scenario, draw.random)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how fast it drifts off."""
-        rate = preparing.drawn(random, strength, plain=(0.004, 0.02), weak=(0.001, 0.002))
-        return {"rate": rate}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"rate": draw.between(plain=(0.004, 0.02), weak=(0.001, 0.002))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let it drift off."""
         if at >= self.onset:
             drift = np.zeros(len(state.drag))
             drift[self.slot] = self.rate

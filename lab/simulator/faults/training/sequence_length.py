@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
+from ...shape import SimulationScenario
 from .. import places, requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +18,14 @@ class SequenceLengthFault(places.OfJob):
     spread: float = 0.5
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario with even tokens otherwise."""
-        return requirements.changed(scenario, variable_length=0.0, attention=0.3)
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        return draw.changed(variable_length=0.0, attention=0.3)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how uneven, from the first step or later."""
-        spread = preparing.drawn(random, strength, plain=(0.3, 0.5), weak=(0.15, 0.22))
-        return {"spread": spread, **preparing.steady(random)}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        spread = draw.between(plain=(0.3, 0.5), weak=(0.15, 0.22))
+        return {"spread": spread, **draw.steady()}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Spread the tokens."""
         if at >= self.onset:
             state.training.lengths = self.spread

@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
 from ...memory import SHM_LIMIT
-from ...shape import SimulationScenario, Strength
 from .. import places, requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +18,10 @@ class ShmExhaustedFault(places.OnHost):
     seconds: float = 90.0
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return how fast."""
-        seconds = preparing.drawn(random, strength, plain=(20.0, 60.0), weak=(60.0, 150.0))
-        return {"seconds": seconds}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        return {"seconds": draw.between(plain=(20.0, 60.0), weak=(60.0, 150.0))}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Fill it."""
         if at >= self.onset:
             share = min((at - self.onset) / self.seconds, 1.0)  # a tmpfs holds no more
             state.training.shm_held[self.host] = SHM_LIMIT * share

@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
 from .. import places
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +23,17 @@ class StuckProcessFault(places.OnRank):
     seconds: float = float("inf")
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return where it stops; a weak one goes on after a while."""
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
         seconds = float("inf")
-        if strength == "weak":
-            seconds = max(30.0, 12 * preparing.first(scenario).step_seconds)
+        if draw.weak:
+            seconds = max(30.0, 12 * draw.job.step_seconds)
         return {
-            "point": float(random.uniform(0.1, 0.95)),
-            "busy": preparing.flip(random, 0.3),
+            "point": float(draw.random.uniform(0.1, 0.95)),
+            "busy": draw.flip(0.3),
             "seconds": seconds,
         }
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Stop the rank."""
         until = min(self.until, self.onset + self.seconds)
         if not self.onset <= at < until:
             return

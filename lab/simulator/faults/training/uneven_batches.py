@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from ...conditions import ClusterConditions
-from ...shape import SimulationScenario, Strength
+from ...shape import SimulationScenario
 from .. import places, requirements
-from . import preparing
+from ..draws import FaultDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,25 +17,16 @@ class UnevenBatchesFault(places.OnRank):
     how: Literal["exits", "evaluates", "waits"] = "exits"
 
     @classmethod
-    def prepared(
-        cls, scenario: SimulationScenario, random: np.random.Generator
-    ) -> SimulationScenario:
-        """Return the scenario; a hang needs peers."""
-        announces = preparing.first(scenario).announces or preparing.flip(random)
-        return requirements.has_ranks(2)(
-            requirements.changed(scenario, announces=announces), random
-        )
+    def prepared(cls, draw: FaultDraw) -> SimulationScenario:
+        announces = draw.job.announces or draw.flip()
+        return requirements.has_ranks(2)(draw.changed(announces=announces), draw.random)
 
     @classmethod
-    def drawn(
-        cls, scenario: SimulationScenario, random: np.random.Generator, strength: Strength
-    ) -> dict[str, Any]:
-        """Return what it does instead."""
-        how = "exits" if preparing.flip(random) else "evaluates"
-        return {"how": "waits" if strength == "weak" else how}
+    def drawn(cls, draw: FaultDraw) -> dict[str, Any]:
+        how = "exits" if draw.flip() else "evaluates"
+        return {"how": "waits" if draw.weak else how}
 
     def act(self, state: ClusterConditions, at: float) -> None:
-        """Let it leave."""
         if at >= self.onset:
             slot = self.slot
             state.training.leaves[slot] = True

@@ -4,14 +4,13 @@ The double holds nodes and pods with uids and resource versions, refuses a patch
 and an eviction of another uid, and makes a pod anew once it is evicted, as a controller does.
 """
 
-import http.server
 import json
 import re
-import threading
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.serving import Answer, served
 
 from rankscope.collector.remedies.executors import kubernetes
 from rankscope.collector.remedies.executors.contract import (
@@ -30,7 +29,7 @@ class Cluster:
     """Nodes with taints and pods by name; `refuses`: the next answers by method and path."""
 
     def __init__(self):
-        self.port = 0
+        self.url = ""
         self.nodes: dict[str, Any] = {
             name: {
                 "metadata": {"name": name, "uid": f"node-{name}", "resourceVersion": "1"},
@@ -142,43 +141,18 @@ def merge(held, patch):
             held[key] = value
 
 
-class ClusterServer(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    cluster: Cluster
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    server: ClusterServer
-
-    def _do(self):
-        size = int(self.headers["content-length"] or 0)
-        body = json.loads(self.rfile.read(size)) if size else {}
-        status, answer = self.server.cluster.answer(self.command, self.path, self.headers, body)
-        text = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("content-length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    do_PATCH = do_POST = do_GET = _do  # noqa: N815  the names that the library calls
-
-    def log_message(self, *_arguments):
-        """Say nothing."""
-
-
 @pytest.fixture
 def cluster(tmp_path):
     double = Cluster()
-    server = ClusterServer(("127.0.0.1", 0), Handler)
-    server.cluster = double
-    double.port = server.server_port
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
+
+    def answer(request):
+        body = json.loads(request.body or b"{}")
+        status, found = double.answer(request.method, request.path, request.headers, body)
+        return Answer(json.dumps(found).encode(), status=status)
+
     (tmp_path / "token").write_text("token-1\n")
-    yield double
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served(answer) as double.url:
+        yield double
 
 
 @pytest.fixture
@@ -186,7 +160,7 @@ def executor(cluster, tmp_path):
     return kubernetes.executor(
         ExecutorSettings(
             kind="kubernetes",
-            api_server=f"http://127.0.0.1:{cluster.port}",
+            api_server=cluster.url,
             credentials=tmp_path,
             namespace="train",
         ),

@@ -3,10 +3,8 @@
 import getpass
 import os
 import shutil
-import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -96,9 +94,9 @@ def slurm(program, tmp_path_factory):
     yield run
     for line in run("squeue", "-h", "-o", "%i").split():
         run("scancel", line)
-    time.sleep(1)
-    for one in reversed(running):
-        one.send_signal(signal.SIGTERM)
+    wait_for(lambda: not run("squeue", "-h").strip())
+    for one in reversed(running):  # they hold nothing any more, and take ten seconds to end well
+        one.kill()
         one.wait(20)
     if saved is None:
         del os.environ["SLURM_CONF"]

@@ -1,8 +1,7 @@
 """Orders to the agents of a job's hosts: asked at once, waited for, refused if nobody answers."""
 
-from dataclasses import dataclass
-
 import pytest
+from tests.clocks import SetClock
 
 from rankscope.collector.remedies import executors
 from rankscope.collector.remedies.executors.contract import (
@@ -10,29 +9,13 @@ from rankscope.collector.remedies.executors.contract import (
     UnansweredOrderError,
 )
 from rankscope.collector.settings.actions import ExecutorSettings
-from rankscope.collector.store import IncidentDatabaseStore
 
 T0 = 1_700_000_000.0
 
 
-@dataclass
-class SteppedClock:
-    at: float = T0
-
-    def now(self) -> float:
-        return self.at
-
-
 @pytest.fixture
 def clock():
-    return SteppedClock()
-
-
-@pytest.fixture
-def store(new_sqlite):
-    opened = IncidentDatabaseStore(new_sqlite())
-    yield opened
-    opened.close()
+    return SetClock(T0)
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """Orders as signed messages, the same at every attempt, and what each answer means."""
 
-import http.server
 import json
-import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 from standardwebhooks import Webhook
+from tests.serving import Answer, served
 
 from rankscope.collector.remedies.executors import webhook
 from rankscope.collector.remedies.executors.contract import (
@@ -34,30 +33,15 @@ def receiver():
     """Run a receiver that verifies; `answers` are the next ones: status, body."""
     double = OrderReceiver(endpoints.new_secret())
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["content-length"]))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            message = Webhook(double.secret).verify(body, headers)
-            double.got.append((headers["webhook-id"], message, body))
-            status, text = double.answers.pop(0) if double.answers else (200, "")
-            self.send_response(status)
-            self.send_header("content-length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text.encode())
+    def answer(request):
+        message = Webhook(double.secret).verify(request.body, dict(request.headers))
+        double.got.append((request.headers["webhook-id"], message, request.body))
+        status, text = double.answers.pop(0) if double.answers else (200, "")
+        return Answer(text.encode(), status=status)
 
-        def log_message(self, *_arguments):
-            """Say nothing."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    double.url = f"http://127.0.0.1:{server.server_port}/orders"
-    yield double
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served(answer) as url:
+        double.url = f"{url}/orders"
+        yield double
 
 
 @pytest.fixture
