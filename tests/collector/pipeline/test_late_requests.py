@@ -39,7 +39,9 @@ class ReportedJob:
         durations[before : before + 1] += self.pause[1]
         ends = np.cumsum(durations)
         ends = ends[ends <= self.lost_at]
-        rows = [row for host in range(self.hosts) for row in self._of_host(host, ends, rng)]
+        rows = [
+            row for host in range(self.hosts) for row in self._of_host(host, ends, durations, rng)
+        ]
         since, seconds = self.late
         rows = [
             (since + seconds + (at - since) / 100, host, *rest)
@@ -50,7 +52,7 @@ class ReportedJob:
         return sorted(rows, key=lambda row: row[0])
 
     def _of_host(
-        self, host: int, ends: np.ndarray, rng: np.random.Generator
+        self, host: int, ends: np.ndarray, durations: np.ndarray, rng: np.random.Generator
     ) -> Iterator[tuple[float, int, list[Sample], bool]]:
         until = min(self.lost_at, 260.0) if host == LATE_HOST else 260.0
         ranks = range(host * self.ranks_per_host, (host + 1) * self.ranks_per_host)
@@ -62,7 +64,7 @@ class ReportedJob:
                 for end in [float(ends[step])]
                 for name, value in (
                     ("training.step", float(step)),
-                    ("training.step.duration", end - float(ends[step - 1]) if step else STEP_SECONDS),
+                    ("training.step.duration", float(durations[step])),
                 )
                 if rng.random() > 0.05
             ]
