@@ -10,7 +10,7 @@ from ...vocabulary.findings import Finding
 from .. import compute_time, medians, onsets
 from ..baselines import FEW_WARM_UP
 from ..contract import Detector
-from ..window import Floats, JobWindow, StepValues
+from ..window import Flags, Floats, Ints, JobWindow, StepValues
 from .asynchronous import aligned, apart
 from .excess import OutstandingRanks, by_chance, noise, standing_out
 from .hidden import behind_data
@@ -24,6 +24,9 @@ MOST_CHANCE = 1e-3
 
 LEAST_EPISODE = 1.15
 """The ratio to what is usual that makes a step part of an episode."""
+
+EPISODE_SIGMAS = 2.5
+"""How far beyond what ranks stray from step to step such a step is, at least."""
 
 OFTENER = 3.0
 """So many times as often as its peers a rank that is slow again and again has such steps."""
@@ -135,7 +138,7 @@ class StragglersDetector(Detector):
                 later, _ = self._found(window, ends, more[2], usual, isolated=True)
                 if later is not None:
                     found, (steps, own, ratio) = later, more
-        found = self._episodes(steps, ratio, usual, found, max(count, self.fewest))
+        found = self._episodes(steps, ratio, usual, window.role_of, found, max(count, self.fewest))
         if found is None:
             return []
         hidden = behind_data(steps, own, found.effect, found.rows, found.count)
@@ -208,18 +211,15 @@ class StragglersDetector(Detector):
         steps: StepValues,
         ratio: Floats,
         usual: UsualRatios,
+        role_of: Ints,
         found: OutstandingRanks | None,
         count: int,
     ) -> OutstandingRanks | None:
         """Return what was found, with the ranks that are slow again and again."""
-        with np.errstate(invalid="ignore"):
-            limit = (max(LEAST_EPISODE, 1 + self.least) * usual.ratio).astype(ratio.dtype)
-            odd = ratio[:, self.warm_up :] > limit[:, None]
-        times = odd.sum(axis=1, dtype=np.int16)
-        # By the healthy half: what everybody's pauses do to everybody singles nobody out.
-        theirs = medians.middle(np.sort(times)[: max(len(times) // 2, 1)].astype(np.float64))
-        enough = max(2 * count * onsets.ODD_SHARE, OFTENER * theirs)
-        often = np.flatnonzero(times >= enough)
+        past, least = ratio[:, self.warm_up :], max(LEAST_EPISODE - 1, self.least)
+        odd, often = _often(past, usual, least, count)
+        if len(often) and (strays := float(noise(past, role_of).max())) * EPISODE_SIGMAS > least:
+            odd, often = _often(past, usual, EPISODE_SIGMAS * strays, count)
         if not len(often) or len(often) > max(1, len(ratio) // 3):
             return found
         current = set() if found is None else set(found.rows.tolist())
@@ -246,6 +246,17 @@ class StragglersDetector(Detector):
         if found.small[row]:
             return int(valid[onsets.change_point(values, limit, effect)])
         return int(valid[onsets.newest_run(values > limit)])
+
+
+def _often(past: Floats, usual: UsualRatios, least: float, count: int) -> tuple[Flags, Ints]:
+    """Return [ranks, steps] that are longer than usual by a share, and who has many of them."""
+    with np.errstate(invalid="ignore"):
+        odd = past > ((1 + least) * usual.ratio).astype(past.dtype)[:, None]
+    times = odd.sum(axis=1, dtype=np.int16)
+    # By the healthy half: what everybody's pauses do to everybody singles nobody out.
+    theirs = medians.middle(np.sort(times)[: max(len(times) // 2, 1)].astype(np.float64))
+    enough = max(2 * count * onsets.ODD_SHARE, OFTENER * theirs)
+    return odd, np.flatnonzero(times >= enough)
 
 
 def _with_row(
