@@ -77,14 +77,16 @@ class JobWindow:
     ranks: [rows] global rank of each row. host_of: [rows] index into hosts, -1 where unknown.
     last_received: [rows] when the rank's own process last reported; host_last_received,
     host_interval: [hosts] when a host last reported and how often it does (both by the clock that
-    `now` comes from). attempt_started_at: when its processes started, else its first data; -inf
-    where unknown. attempt_reported_at: its first data here, -inf where unknown: of what was before,
-    such as steps, nothing is held. host_announced: [hosts] the agent announced its own shutdown,
-    empty where nobody can tell. host_returned: [hosts] when a host reported again after a silence
-    of several intervals, -inf where it never was silent; empty where nobody can tell.
-    newest_world_size: the one that a rank reported last, 0 where none did; a job that was resized
-    has held more ranks. steps_interval: how often steps arrive where several arrive at once, as of
-    a log that is written in blocks, s; 0 where each arrives soon after its end.
+    `now` comes from). host_rarer: [hosts] how often the rarer of its sources reports, which are the
+    node's own and the job's; empty where they are not told apart. attempt_started_at: when its
+    processes started, else its first data; -inf where unknown. attempt_reported_at: its first data
+    here, -inf where unknown: of what was before, such as steps, nothing is held. host_announced:
+    [hosts] the agent announced its own shutdown, empty where nobody can tell. host_returned:
+    [hosts] when a host reported again after a silence of several intervals, -inf where it never was
+    silent; empty where nobody can tell. newest_world_size: the one that a rank reported last, 0
+    where none did; a job that was resized has held more ranks. steps_interval: how often steps
+    arrive where several arrive at once, as of a log that is written in blocks, s; 0 where each
+    arrives soon after its end.
     placed: the topology, where the collector has made it. hw_models: the model of devices, by
     `hw.id`, where they are described. searches: what was found in the texts of `events`.
     claimed_ranks: those that nobody could check, where other ranks of the attempt were.
@@ -114,6 +116,7 @@ class JobWindow:
     attempt_reported_at: float = float("-inf")
     host_announced: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
     host_returned: Floats = field(default_factory=lambda: np.zeros(0))
+    host_rarer: Floats = field(default_factory=lambda: np.zeros(0))
     collective_timeout_seconds: float = 600.0
     newest_world_size: int = 0
     steps_interval: float = 0.0

@@ -21,6 +21,9 @@ TOGETHER_SECONDS = 120.0
 does so in that time."""
 
 
+FILLS = "host.memory_low"
+"""What a host shows whose memory fills, before anything came of it."""
+
 SINCE_START_SECONDS = 60.0
 """What hosts have from the start (`since_start`) is found on all of them within so long. One that
 begins later is something new."""
@@ -92,14 +95,21 @@ def folded(
 def _with_their_ends(kept: Sequence[Named], topology: JobTopology) -> list[FoldedRoot]:
     """Return the roots; one that has ended in another at the same place is the beginning of that.
 
-    Memory that grew until the kernel ended a process is one story, named for its end.
+    Memory that grew until the kernel ended a process is one story, named for its end. It is named
+    for its beginning where the end says less: a job that gave up without a step, as a host was not
+    reached; a host that fills since what grows on another one does, and has lost nothing yet.
     """
     rows = {number: root for number, (_, root) in enumerate(kept)}
     for number, (candidate, _) in enumerate(kept):
         for end, (other, _) in enumerate(kept):
-            ended = end in rows and other.cause.fault in candidate.cause.ends_in
-            if ended and _at_one_place(candidate.entity, other.entity, topology):
-                rows[end] = joined(rows[end], rows.pop(number))
+            if end not in rows or other.cause.fault not in candidate.cause.ends_in:
+                continue
+            pair = kept[number], kept[end]
+            fills = _fills(kept[end]) and _apart_by(*pair) <= TOGETHER_SECONDS
+            if fills or _at_one_place(candidate.entity, other.entity, topology):
+                begins = fills or other.entity.type == "job" != candidate.entity.type
+                told, gone = (number, end) if begins else (end, number)
+                rows[told] = joined(rows[told], rows.pop(gone))
                 break
     return list(rows.values())
 
@@ -159,12 +169,26 @@ def _together(one: CandidateCause, other: CandidateCause, topology: JobTopology)
 
 
 def _of_one_code(one: Named, other: Named) -> bool:
-    """Return whether two processes have the same fault since the same time: they run one code."""
+    """Return whether two processes have the same fault since the same time: they run one code.
+
+    So do the processes of hosts whose memory fills since the same time, whoever shows it.
+    """
+    processes = one[0].entity.type == other[0].entity.type == "process"
+    alike = processes or (_fills(one) and _fills(other))
+    return alike and _apart_by(one, other) <= TOGETHER_SECONDS
+
+
+def _fills(row: Named) -> bool:
+    """Return whether all that a root shows is a host whose memory fills."""
+    candidate, root = row
+    found = scoring.support(candidate.cause, candidate.entity, root.ranking.index)
+    return {finding.kind for finding in found} == {FILLS}
+
+
+def _apart_by(one: Named, other: Named) -> float:
+    """Return how far apart two roots began (s)."""
     (first, held), (second, root) = one, other
-    if not first.entity.type == second.entity.type == "process":
-        return False
-    apart = begun(first, held.ranking.index) - begun(second, root.ranking.index)
-    return abs(apart) <= TOGETHER_SECONDS
+    return abs(begun(first, held.ranking.index) - begun(second, root.ranking.index))
 
 
 def _of_one_slowness(one: Named, other: Named) -> bool:
@@ -173,9 +197,7 @@ def _of_one_slowness(one: Named, other: Named) -> bool:
     Two devices do not become slow in one minute by chance, without another sign of either: what the
     ranks share (experts that became popular) shows later.
     """
-    (first, held), (second, root) = one, other
-    apart = begun(first, held.ranking.index) - begun(second, root.ranking.index)
-    return abs(apart) <= TOGETHER_SECONDS and all(
+    return _apart_by(one, other) <= TOGETHER_SECONDS and all(
         kinds.catalogue()[found.kind].timing
         for candidate, row in (one, other)
         for found in scoring.support(candidate.cause, candidate.entity, row.ranking.index)
@@ -189,10 +211,9 @@ def _of_one_sign(pair: tuple[Named, Named], topology: JobTopology) -> tuple[Name
     another host of the rack, that began to suffer at about the same time. None for no such pair.
     """
     for first, other in (pair, pair[::-1]):
-        (cause, held), (taken, root) = first, other
+        cause, taken = first[0], other[0]
         if taken.cause.fault in cause.cause.taken_for and _together(cause, taken, topology):
-            apart = begun(cause, held.ranking.index) - begun(taken, root.ranking.index)
-            return (first, other) if abs(apart) <= TOGETHER_SECONDS else None
+            return (first, other) if _apart_by(first, other) <= TOGETHER_SECONDS else None
     return None
 
 

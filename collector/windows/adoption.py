@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detectors.window import Ints
+from ...vocabulary.ids import Job
 from ...vocabulary.samples import JOB_SOURCE, TelemetryResource
 from .attempt import JobAttempt
 from .attempts import AttemptRegister
@@ -83,6 +84,34 @@ class DeviceAdoption:
             ranks[place] = rank
             taken += self._take(attempt, device)
         return ranks, taken
+
+    def reported_as(self, attempt: JobAttempt, device: Device) -> JobAttempt | None:
+        """Return the attempt of the same job that an agent reports this device's rank of.
+
+        Labels put a pod's namespace before the name that an agent has from the launcher. It is one
+        job only where a device says so: two namespaces may have a job of one name each.
+        """
+        space, _, name = attempt.job.rpartition("/")
+        same = self._attempts.newest(Job(name)) if space else None
+        if same is None or not same.informed or (same.claims and not same.checked):
+            return None
+        if None not in (same.cluster, attempt.cluster) and same.cluster != attempt.cluster:
+            return None
+        host, hw_id = device
+        anywhere = _UUID.search(hw_id) is not None
+        ranks = zip(same.placements.hw_ids, same.placements.hosts.tolist(), strict=False)
+        if not any(held == hw_id and (anywhere or at == host) for held, at in ranks):
+            return None
+        self._take(same, device)
+        return same
+
+    def names(self, attempt: JobAttempt) -> list[int]:
+        """Return the numbers of attempts that labels give devices to under a longer name."""
+        return [
+            one.number_in_windows
+            for one in self._attempts.by_key.values()
+            if one.adopted and one.job.endswith(f"/{attempt.job}")
+        ]
 
     def release(self, attempt: JobAttempt) -> bool:
         """Let an agent's `training.rank.info` speak; return whether devices stood in so far."""

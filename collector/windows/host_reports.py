@@ -36,6 +36,7 @@ class HostReportTimes(NamedTuple):
 
     last_received: Floats
     interval: Floats
+    rarer: Floats
     returned_at: Floats
 
 
@@ -117,7 +118,8 @@ class JobReports:
         """Return what hosts show, by the node's reports and these; `numbers`, `names`: [hosts].
 
         A host lives as long as either comes. While both do, it reports as often as the quicker of
-        them, and was away where both were; what has fallen silent beside the other says nothing.
+        them, its rarer source as often as the slower, and it was away where both were; what has
+        fallen silent beside the other says nothing.
         """
         shown, count, rows = self._shown
         if shown is not names or count != len(self._rows):
@@ -133,6 +135,7 @@ class JobReports:
         return HostReportTimes(
             np.maximum(mine, last),
             np.fmin(interval, own_interval),
+            np.fmax(interval, own_interval),
             np.minimum(returned, own_returned),
         )
 

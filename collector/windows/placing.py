@@ -17,7 +17,7 @@ from ...vocabulary import metrics as vocabulary
 from ...vocabulary.ids import Job
 from ...vocabulary.samples import JOB_USER, Attributes
 from . import claims, infos
-from .adoption import DeviceAdoption, by_labels, of_devices, unassigned
+from .adoption import Device, DeviceAdoption, by_labels, of_devices, unassigned
 from .attempt import GroupInfo, JobAttempt, NodePlanes
 from .attempts import AttemptRegister
 from .attributes import COUNTERS, AttributeColumns, counts, plane_name, variant
@@ -108,9 +108,11 @@ class SeriesPlacer(SeriesPlacement):
         owners = [self._owner(number) for number in resources]
         self.host[series] = np.array([host for host, _ in owners], np.int32)[which]
         attempts = np.array([attempt for _, attempt in owners], np.int64)[which]
-        self.attempt[series] = attempts
         labelled = [by_labels(table.resources[number]) for number in resources]
         self.by_labels[series] = np.array(labelled, np.bool_)[which]
+        if any(labelled):
+            self._reported_as(series, attempts)
+        self.attempt[series] = attempts
         # One block for each attempt, metric and what is measured; ranks and devices are arrays.
         for number, blocks in self._blocks(series, attempts):
             attempt = None if number == NODE else self._attempts.numbered[number]
@@ -439,11 +441,37 @@ class SeriesPlacer(SeriesPlacement):
             self.attempt[series[alone]] = NODE
         return ranks
 
+    def _reported_as(self, series: Ints, attempts: Ints) -> None:
+        """Give series of labelled devices to the jobs that agents report their ranks of.
+
+        Of a job that is not known but by such labels nothing is left.
+        """
+        columns, before = self.attributes, set(attempts[self.by_labels[series]].tolist())
+        found: dict[tuple[int, Device], int] = {}
+        for place in np.flatnonzero(self.by_labels[series] & (attempts >= 0)).tolist():
+            pair = int(columns.device[self._table.attributes_of[series[place]]])
+            attempt = self._attempts.numbered[int(attempts[place])]
+            if pair < 0 or attempt is None:
+                continue
+            device = int(self.host[series[place]]), str(columns.pairs[pair][1])
+            key = int(attempts[place]), device
+            if key not in found:
+                same = self._adoption.reported_as(attempt, device)
+                found[key] = key[0] if same is None else same.number_in_windows
+            attempts[place] = found[key]
+        for number in before.difference(attempts.tolist()):
+            attempt = self._attempts.numbered[number] if number >= 0 else None
+            if attempt is not None and attempt.first_at == np.inf and not attempt.events:
+                self._attempts.remove(attempt)
+                self._owners.discard(number)
+
     def _infos(self, attempt: JobAttempt, rows: Ints, sets: NDArray[np.int32]) -> None:
+        numbers = self._adoption.names(attempt)
         if not attempt.informed and self._adoption.release(attempt):
-            number = attempt.number_in_windows
-            mine = (self.attempt[: self.count] == number) & self.by_labels[: self.count]
-            self.reopen(np.flatnonzero(mine))
+            numbers.append(attempt.number_in_windows)
+        if numbers:
+            given = np.isin(self.attempt[: self.count], numbers) & self.by_labels[: self.count]
+            self.reopen(np.flatnonzero(given))
         claimed = self.attributes.claimed[sets] > 0
         if claims.check(attempt, rows[~claimed]):
             mine = np.flatnonzero(self.attempt[: self.count] == attempt.number_in_windows)

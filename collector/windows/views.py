@@ -54,6 +54,7 @@ def job_window(
         last_received=attempt.grid.last_received[: len(where.ranks)].copy(),
         host_last_received=reports.last_received,
         host_interval=reports.interval,
+        host_rarer=reports.rarer,
         rank_readings=LazyReadings(planes.by_rank, until),
         host_readings=LazyReadings(planes.by_host, until),
         groups=collectives.groups(attempt),

@@ -29,6 +29,9 @@ LOCAL = re.compile(
 _DEVICE = re.compile(r"^(?:gpu|cuda)\.")
 """How signatures begin of what a rank says of its own device."""
 
+TOGETHER_SECONDS = 60.0
+"""Who gives up so much later than the first, and names nobody, has waited for those before."""
+
 OTHERS = re.compile(r"clients_missing|key_missing")
 """Signatures of who waited at the store for somebody else: they accuse nobody."""
 
@@ -42,8 +45,9 @@ class BootstrapsDetector(Detector):
     logged what follows from it. But who alone of three hosts or more does not reach another one is
     accused itself once `hold` is over: the rest reached it. Lines that only say that somebody did
     not come accuse the host that logged them where no other host logs any within `hold`; where
-    several do, one member is missing for all of them, and nothing says that a network is why. A
-    symptom: without its groups the job does not start.
+    several do, one member is missing for all of them, and nothing says that a network is why. Who
+    gives up minutes after the first, and names nobody, waited for it. A symptom: without its groups
+    the job does not start.
 
     Parameters
     ----------
@@ -158,7 +162,13 @@ def _found(window: JobWindow) -> list[Event]:
         and event.attributes.get("role") != "confirmation"
         and not OTHERS.search(signature_of(event))
     ]
-    return [line for line in lines if line.attributes.get("role") != "cascade"] or lines
+    lines = [line for line in lines if line.attributes.get("role") != "cascade"] or lines
+    since = min((line.at for line in lines), default=0.0)
+    return [
+        line
+        for line in lines
+        if line.at <= since + TOGETHER_SECONDS or _accused(window, line) != line.resource.host
+    ]
 
 
 def _of_its_device(event: Event) -> bool:

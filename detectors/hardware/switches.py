@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from .. import silence
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow
@@ -16,9 +17,6 @@ from .port_errors import PortErrorsDetector
 
 TOGETHER = 120.0
 """Trouble of one switch begins on its hosts within so many seconds."""
-
-UNKNOWN = 60.0
-"""Seconds of silence that count where it is not known how often a host reports."""
 
 SOURCES = (DownPortsDetector(hold=5.0), LinkFlapsDetector(), PortErrorsDetector())
 """Detectors whose findings are trouble of a host's ports. Ports of one switch are found together
@@ -144,11 +142,8 @@ class SwitchesDetector(Detector):
         for (host, port), at in sudden_errors.began(window).items():
             take(host, port, at)
         silent = window.now - window.host_last_received
-        # At the start nobody can say how often hosts report: once in 30 s is not silence.
-        limit = np.maximum(10.0, 3 * np.nan_to_num(window.host_interval))
-        limit = np.where(window.host_interval > 0, limit, UNKNOWN)
         if len(silent) and silent.min() <= 10.0:
-            gone = np.isfinite(silent) & (silent > limit)
+            gone = np.isfinite(silent) & (silent > silence.limits(window, least=10.0))
             if len(window.host_announced) == len(gone):
                 gone &= ~window.host_announced
             for number in np.flatnonzero(gone).tolist():

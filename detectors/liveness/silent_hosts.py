@@ -1,11 +1,11 @@
 """Hosts that fell silent while others of their job go on reporting."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
-from .. import activity
+from .. import activity, silence
 from ..contract import Detector
 from ..findings import report
 from ..window import Flags, Floats, JobWindow
@@ -28,7 +28,8 @@ class SilentHostsDetector(Detector):
     """Report a host of the job that has sent nothing for long while another host still reports.
 
     Silence is measured by the clock that telemetry is received with, against the host's own
-    reporting interval; as long as that is not known, against `unknown`. Everything silent together
+    reporting interval, and against twice that of its rarer source, the node's own or the job's; as
+    long as that is not known, against `unknown`. Everything silent together
     is the end of the data and no finding. Neither is a host whose ranks all ended, in order or
     not, nor one whose agent announced its shutdown: what its ranks do then is for others to say. A
     synchronous job cannot step without all its ranks, so as long as steps end, or the next one is
@@ -90,14 +91,14 @@ class SilentHostsDetector(Detector):
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         if len(window.hosts) < 2:
             return []
-        silence = window.now - window.host_last_received
-        limit = self._limit(window)
-        late = (silence > limit) & np.isfinite(silence) & ~_announced(window)
+        silent_for = window.now - window.host_last_received
+        limit, quicker = self._limit(window), self._limit(window, silence.of_quicker)
+        late = (silent_for > limit) & np.isfinite(silent_for) & ~_announced(window)
         if not late.any():
             return []
         interval = np.where(np.isfinite(window.host_interval), window.host_interval, 5.0)
         # A stalled job is reported every 5 s only.
-        reporting = silence <= np.maximum(1.5 * interval, 7.5)
+        reporting = silent_for <= np.maximum(1.5 * interval, 7.5)
         ended = _ended(window)
         findings = []
         for host in np.flatnonzero(late):
@@ -112,11 +113,11 @@ class SilentHostsDetector(Detector):
                 continue
             if self._steps_go_on(window, int(host)) or _others_work(window, int(host)):
                 continue
-            if window.now < _pause_ends(window) or _job_was_over(window, int(host), limit):
+            if window.now < _pause_ends(window) or _job_was_over(window, int(host), quicker):
                 continue
             if not self._missed_by_others(window, int(host), limit):
                 continue
-            if silence[host] < self.unknown and (
+            if silent_for[host] < self.unknown and (
                 not _waited_for(window, int(host))
                 or _failed_elsewhere(window, int(host))
                 or _silent_before(window, int(host), late, interval)
@@ -133,12 +134,12 @@ class SilentHostsDetector(Detector):
                     entity,
                     onset=(last_received, last_received + float(interval[host])),
                     seen=(last_received, window.now),
-                    magnitude=float(silence[host]),
-                    score=float(silence[host] / limit[host]),
+                    magnitude=float(silent_for[host]),
+                    score=float(silent_for[host] / limit[host]),
                     signal="training.progress.age",
-                    observed=float(silence[host]),
+                    observed=float(silent_for[host]),
                     expected=float(interval[host]),
-                    text=f"host {entity.id} has sent nothing for {silence[host]:.0f} s",
+                    text=f"host {entity.id} has sent nothing for {silent_for[host]:.0f} s",
                 )
             )
         return findings
@@ -157,12 +158,10 @@ class SilentHostsDetector(Detector):
             later = np.append(later, more[np.isfinite(more) & (more > window.now)])
         return float(later.min(initial=np.inf))
 
-    def _limit(self, window: JobWindow) -> Floats:
+    def _limit(self, window: JobWindow, limits: Callable[..., Floats] = silence.limits) -> Floats:
         """Return [hosts], how long each may be silent."""
-        known = np.isfinite(window.host_interval)
-        interval = np.where(known, window.host_interval, 0.0)
         least = self.least if np.isfinite(window.features.pace[0]) else self.unknown
-        return np.where(known, np.maximum(least, self.periods * interval), self.unknown)
+        return limits(window, least=least, periods=self.periods, unknown=self.unknown)
 
     def _missed_by_others(self, window: JobWindow, host: int, limit: Floats) -> bool:
         """Return whether another host reported all the time, or is back for as long."""

@@ -162,7 +162,7 @@ def _by_scale(
         distance = _distance(grown, of_both, scale, half=True)
         slower &= distance >= sigmas
         skewed = always & (plain >= least_from_start)
-        # As large as it is for certain, and no chance of steps that stray by as much.
+        # As large as it is for certain; and no chance, however large: batches may be uneven.
         skewed &= _distance(plain, error, scale, half=True) >= sigmas
         skewed &= (plain - CERTAIN * error >= least_from_start) | (plain >= 2 * least_from_start)
         # What ranks always were is their median over all steps, not that of the newest few.
@@ -220,7 +220,9 @@ def noise(ratio: Floats, role_of: Ints) -> Floats:
     apart = past[order[first]] - past[order[first + half[first]]]
     away = medians.median(np.abs(apart - medians.median(apart, axis=1)[:, None]), axis=1)
     away = away[np.isfinite(away)]
-    single = medians.OF_MAD * medians.middle(away) / math.sqrt(2) if len(away) else 0.0
+    # Of few steps the deviation is too small: one of them is the median itself.
+    few = past.shape[1] / max(past.shape[1] - 0.8, 1.0)
+    single = medians.OF_MAD * few * medians.middle(away) / math.sqrt(2) if len(away) else 0.0
     return single * np.sqrt(1 + 1 / np.maximum(size - 1, 1))[role]
 
 

@@ -80,7 +80,7 @@ class SlowSteps:
     """What stands out: healthy and recent step time (s), the first slow column, noise (s).
 
     least, count: of the scale that shows it. drifts: it came little by little. partly: only some
-    of the ranks have reported the newest of these steps.
+    of the ranks have reported the newest of these steps. works: they hold as much more work.
     """
 
     healthy: float
@@ -92,6 +92,7 @@ class SlowSteps:
     said: str = ""
     drifts: bool = False
     partly: bool = False
+    works: bool = False
 
 
 def low(values: Floats) -> float:

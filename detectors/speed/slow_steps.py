@@ -13,6 +13,7 @@ from ..contract import Detector
 from ..findings import INFORMATION, report
 from ..healthy_time import pace_of, pace_of_few, warmed_up
 from ..window import Floats, Ints, JobWindow
+from .more_work import holds_more
 from .newest import first_reported
 from .pace import (
     CERTAINTY,
@@ -59,9 +60,8 @@ CHANCE = 1e-5
 LEAST_EPISODE = 1.15
 """The ratio that makes a step part of an episode."""
 
-
-STRAYS = 3.0
-"""By so many standard deviations of what passes from a step to the next an episode stands out."""
+EPISODE_SIGMAS = 2.5
+"""How far beyond what steps stray by it stands, at least."""
 
 
 class SlowStepsDetector(Detector):
@@ -79,7 +79,8 @@ class SlowStepsDetector(Detector):
     Ranks that go together take the same time for a step, so that steps which one host has reported
     are a first word about all of them, which scores below 1.
     What grows by less than 8 % and little by little, or when the past is too short to show how far
-    the job drifts, scores below 1.
+    the job drifts, scores below 1; so do steps that hold as much more work, as devices that are as
+    active as before show (more_work.py): batches grow while nobody reports tokens.
     Slowness that needs no healthy past, by a rank's excess over its peers, is reported by
     stragglers.py.
 
@@ -109,7 +110,7 @@ class SlowStepsDetector(Detector):
 
     Fails for the first attempt that was slow from its first step (nothing to compare with), for
     slowness in bursts shorter than half of the shortest length, for growth below 4 %, and accuses
-    batches that grow while nobody reports tokens.
+    batches that grow while nobody reports tokens, nor what devices calculate.
 
     References: Greyhound (ATC'25) for step-time change points with verification; Page (1954) for
     the cumulative sum that dates small effects.
@@ -161,6 +162,11 @@ class SlowStepsDetector(Detector):
         found = self._by_history(duration, settled, ends, window.baselines)
         found = found or self._by_few(duration, ends)
         found = self._recurring(duration, settled, ends, found) or found
+        if found is not None and holds_more(
+            window, float(ends[found.first]), found.recent / found.healthy
+        ):
+            said = ", and hold as much more work: devices are as active as before"
+            found = replace(found, works=True, said=found.said + said)
         if found is None:
             found = self._by_attempt(window, valid, ends)
         if found is None:
@@ -172,7 +178,8 @@ class SlowStepsDetector(Detector):
     def _finding(self, window: JobWindow, found: SlowSteps, ends: Floats) -> Finding:
         ratio = found.recent / found.healthy
         sure = (found.recent - found.healthy) / max(found.noise, 1e-12) / self.sigmas
-        most = INFORMATION if found.partly or (found.drifts and ratio < GRADUAL) else math.inf
+        little = found.partly or found.works or (found.drifts and ratio < GRADUAL)
+        most = INFORMATION if little else math.inf
         onset = float(ends[found.first])
         step = int(window.steps.index[found.first])
         return report(
@@ -321,14 +328,15 @@ class SlowStepsDetector(Detector):
         """Return that episodes come and go, in one of them or between two."""
         values = duration[valid]
         middle = medians.middle(values)
-        often = int((values > LEAST_EPISODE * middle).sum())
+        # What steps stray by from one to the next is no episode.
+        strays = medians.OF_MAD * medians.middle(np.abs(np.diff(values))) / math.sqrt(2)
+        longer = max(LEAST_EPISODE, 1 + EPISODE_SIGMAS * strays / middle)
+        often = int((values > longer * middle).sum())
         if found is None and often < 10:
             return None
         healthy = found.healthy if found is not None else pace_of(values, 5).seconds
         fewest = covered(ends, valid, PaceScale(5, 10.0, 1.0))
-        # A step that is as long as steps are by chance belongs to no episode.
-        by_chance = healthy + STRAYS * medians.spread(np.diff(values)) / math.sqrt(2)
-        runs = onsets.episodes(values > max(LEAST_EPISODE * healthy, by_chance), fewest)
+        runs = onsets.episodes(values > longer * healthy, fewest)
         again = onsets.recurring(runs, ends[valid], float(ends[-1]), ongoing=found is not None)
         if again is None:
             return None

@@ -25,8 +25,8 @@ MOST_CHANCE = 1e-3
 LEAST_EPISODE = 1.15
 """The ratio to what is usual that makes a step part of an episode."""
 
-STRAYS = 3.0
-"""By so many standard deviations of its noise a step has to stand out to be part of an episode."""
+EPISODE_SIGMAS = 2.5
+"""How far beyond what ranks stray from step to step such a step is, at least."""
 
 OFTENER = 3.0
 """So many times as often as its peers a rank that is slow again and again has such steps."""
@@ -138,7 +138,7 @@ class StragglersDetector(Detector):
                 later, _ = self._found(window, ends, more[2], usual, isolated=True)
                 if later is not None:
                     found, (steps, own, ratio) = later, more
-        found = self._episodes(steps, ratio, usual, found, max(count, self.fewest), window.role_of)
+        found = self._episodes(steps, ratio, usual, window.role_of, found, max(count, self.fewest))
         if found is None:
             return []
         hidden = behind_data(steps, own, found.effect, found.rows, found.count)
@@ -211,20 +211,16 @@ class StragglersDetector(Detector):
         steps: StepValues,
         ratio: Floats,
         usual: UsualRatios,
+        role_of: Ints,
         found: OutstandingRanks | None,
         count: int,
-        role_of: Ints,
     ) -> OutstandingRanks | None:
         """Return what was found, with the ranks that are slow again and again."""
-        past = ratio[:, self.warm_up :]
-        limit = max(LEAST_EPISODE, 1 + self.least) * usual.ratio
-        odd, often = _oftener(past, limit, count)
-        if not len(often):
-            return found
-        # A step that strays as any does belongs to no episode.
-        limit = np.maximum(limit, (1 + STRAYS * noise(past, role_of)) * usual.ratio)
-        odd, often = _oftener(past, limit, count)
-        if not len(often):
+        past, least = ratio[:, self.warm_up :], max(LEAST_EPISODE - 1, self.least)
+        odd, often = _often(past, usual, least, count)
+        if len(often) and (strays := float(noise(past, role_of).max())) * EPISODE_SIGMAS > least:
+            odd, often = _often(past, usual, EPISODE_SIGMAS * strays, count)
+        if not len(often) or len(often) > max(1, len(ratio) // 3):
             return found
         current = set() if found is None else set(found.rows.tolist())
         ends = compute_time.step_ends(steps)[self.warm_up :]
@@ -252,18 +248,15 @@ class StragglersDetector(Detector):
         return int(valid[onsets.newest_run(values > limit)])
 
 
-def _oftener(past: Floats, limit: Floats, count: int) -> tuple[Flags, Ints]:
-    """Return the steps of each rank beyond its limit, and the ranks that have far more of them.
-
-    past: [ranks, steps], ratios to peers. None, where a third of the ranks have.
-    """
+def _often(past: Floats, usual: UsualRatios, least: float, count: int) -> tuple[Flags, Ints]:
+    """Return [ranks, steps] that are longer than usual by a share, and who has many of them."""
     with np.errstate(invalid="ignore"):
-        odd = past > limit.astype(past.dtype)[:, None]
+        odd = past > ((1 + least) * usual.ratio).astype(past.dtype)[:, None]
     times = odd.sum(axis=1, dtype=np.int16)
     # By the healthy half: what everybody's pauses do to everybody singles nobody out.
     theirs = medians.middle(np.sort(times)[: max(len(times) // 2, 1)].astype(np.float64))
-    often = np.flatnonzero(times >= max(2 * count * onsets.ODD_SHARE, OFTENER * theirs))
-    return odd, often if len(often) <= max(1, len(past) // 3) else often[:0]
+    enough = max(2 * count * onsets.ODD_SHARE, OFTENER * theirs)
+    return odd, np.flatnonzero(times >= enough)
 
 
 def _with_row(

@@ -24,12 +24,12 @@ class Cluster:
         self.windows = TelemetryWindows(self.table)
         self.decoder = RemoteWriteDecoder(self.table)
 
-    def scrape(self, pods, at, *, late=2.0):
+    def scrape(self, pods, at, *, late=2.0, space=""):
         request = WriteRequest()
         for (host, gpu), pod in pods.items():
             labels = {
                 "__name__": "DCGM_FI_DEV_GPU_TEMP", "Hostname": host, "gpu": str(gpu),
-                "UUID": f"GPU-{host}-{gpu}", "exported_pod": pod,
+                "UUID": f"GPU-{host}-{gpu}", "exported_pod": pod, "exported_namespace": space,
             }  # fmt: skip
             request.add(encoded_labels(labels), int((START + at) * 1000), 60.0)
         self.windows.metrics(self.decoder.plain(request.body()), START + at + late)
@@ -88,23 +88,60 @@ def test_a_device_that_two_pods_share_stays_in_both_jobs(cluster):
 def test_an_agents_word_stands_above_labels(cluster):
     """Once `training.rank.info` comes, ranks are what it reports, and readings join them."""
     cluster.scrape(everywhere("one-0"), 0)
-    decoder = MetricsDecoder(cluster.table)
-    for number, host in enumerate("ab"):
-        info = [
-            Sample("training.rank.info", 1.0, START + 5, attributes({
-                "rank": 2 * number + gpu, "world_size": 4, "pid": 7 + gpu,
-                "hw.id": f"GPU-{host}-{gpu}",
-            }))
-            for gpu in range(2)
-        ]  # fmt: skip
-        body = encode.metrics_request([(TelemetryResource(host, "one"), info)])
-        cluster.windows.metrics(decoder.protobuf(body), START + 5.5)
+    informed(cluster, "one", 5)
     cluster.scrape(everywhere("one-0"), 15)
     attempt = cluster.windows.attempt("one")
     assert attempt.informed
     window = cluster.windows.window(attempt, START + 18)
     assert window.ranks.tolist() == [0, 1, 2, 3]
     assert window.of_ranks("hw.temperature|gpu").latest()[0].tolist() == [60.0] * 4
+
+
+def informed(cluster, job, at, hosts="ab"):
+    """Let an agent on each host report the ranks of two devices."""
+    decoder = MetricsDecoder(cluster.table)
+    for number, host in enumerate(hosts):
+        info = [
+            Sample("training.rank.info", 1.0, START + at, attributes({
+                "rank": 2 * number + gpu, "world_size": 4, "pid": 7 + gpu,
+                "hw.id": f"GPU-{host}-{gpu}",
+            }))
+            for gpu in range(2)
+        ]  # fmt: skip
+        body = encode.metrics_request([(TelemetryResource(host, job), info)])
+        cluster.windows.metrics(decoder.protobuf(body), START + at + 0.5)
+
+
+@pytest.mark.parametrize("first", ["labels", "agent"])
+def test_a_job_that_labels_name_behind_its_namespace_is_the_one_whose_ranks_have_its_devices(
+    cluster, first
+):
+    for at in range(0, 60, 15):
+        if first == "labels" or at:
+            cluster.scrape(everywhere("one-0"), at, space="train")
+        if first == "agent" or at:
+            informed(cluster, "one", at + 5)
+    assert [] == cluster.devices("train/one")
+    listed = [one.job for one in cluster.windows.current()]
+    assert ["one", "train/one"][: 1 + (first == "labels")] == listed
+    window = cluster.windows.window(cluster.windows.attempt("one"), START + 50)
+    assert window.ranks.tolist() == [0, 1, 2, 3]
+    assert window.of_ranks("hw.temperature|gpu").latest()[0].tolist() == [60.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("job", "hosts"),
+    [
+        pytest.param("one", "cd", id="a job of that name on other hosts"),
+        pytest.param("two", "ab", id="another job on these devices"),
+    ],
+)
+def test_jobs_of_two_namespaces_stay_two(cluster, job, hosts):
+    for at in range(0, 60, 15):
+        cluster.scrape(everywhere("one-0"), at, space="train")
+        informed(cluster, job, at + 5, hosts)
+    assert 4 == len(cluster.devices("train/one"))
+    assert [f"GPU-{host}-{gpu}" for host in hosts for gpu in range(2)] == cluster.devices(job)
 
 
 def test_silence_is_judged_by_times_and_not_by_arrival(cluster):

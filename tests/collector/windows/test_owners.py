@@ -204,11 +204,12 @@ def test_what_labels_give_to_a_job_is_never_the_nodes(valid):
 
 
 def test_a_host_reports_as_often_as_the_quicker_of_node_and_job(shared):
-    """Exporters that are asked each minute beside a probe of each 5 s: it is missed in seconds."""
+    """Exporters that are asked each minute beside a probe of each 5 s: its steps come each 5 s."""
     for second in range(0, 300, 5):
         shared.report(second, node=second % 60 == 0)
     window = shared.window()
     assert 5.0 == pytest.approx(window.host_interval[0], rel=0.1)
+    assert 60.0 == pytest.approx(window.host_rarer[0], rel=0.1)
     assert [-np.inf] == window.host_returned.tolist()
 
 

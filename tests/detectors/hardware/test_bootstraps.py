@@ -33,6 +33,19 @@ def test_who_alone_of_several_hosts_does_not_reach_another_is_accused_itself(eve
     assert ["host-0"] == found(*lines, line(event, "host-1", text, signature="tcpstore.timeout"))
 
 
+def test_who_gives_up_minutes_later_waited_for_the_host_that_did_first(found, event):
+    """A symptom that went away as the job ended made an incident of the end."""
+    first = line(event, "host-2", "connect to 10.0.0.4<40123> failed")
+    given_up = [
+        event("log.fault", 270, host=host, signature="python.exception", role="root", text=text)
+        for host in ("host-0", "host-1")
+        for text in ("RuntimeError: store wait timeout",)
+    ]
+    assert ["host-2"] == found(first, *given_up)
+    named = [line(event, "host-0", "no answer from host-1:4711")] * 2
+    assert ["host-1"] == found(first, *named)
+
+
 def test_the_lines_of_other_hosts_are_waited_for(event):
     text = "no answer from host-0:4711"
     one = line(event, "host-2", text)

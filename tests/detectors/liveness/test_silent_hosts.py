@@ -57,6 +57,24 @@ def test_silence_is_measured_against_the_hosts_own_habit(evaluated, silence, cad
     assert named == [f.entity.id for f in evaluated(*silence, cadence=cadence)]
 
 
+@pytest.mark.parametrize(
+    ("silence", "rarer", "named"),
+    [
+        pytest.param(17.0, 30.0, [], id="exporters of each half-minute have missed nothing"),
+        pytest.param(40.0, 15.0, ["host-1"], id="both sources were missed twice"),
+        pytest.param(
+            61.0, 300.0, ["host-1"], id="the rarest is waited for no longer than a minute"
+        ),
+        pytest.param(17.0, 5.0, ["host-1"], id="all that a host sends comes as often"),
+        pytest.param(17.0, np.nan, ["host-1"], id="nobody knows how often the other source comes"),
+    ],
+)
+def test_a_host_is_missed_when_each_of_its_sources_is(evaluated, silence, rarer, named):
+    """Probes report each 5 s: three reports late are a queue's, or the host's."""
+    found = evaluated(0.5, silence, cadence=5.0, host_rarer=np.full(2, rarer))
+    assert named == [f.entity.id for f in found]
+
+
 def test_everybody_silent_together_is_the_end_of_the_data(evaluated):
     assert [] == evaluated(60.0, 60.0)
     assert [] == evaluated(60.0, 59.0, 58.0)

@@ -147,3 +147,37 @@ def test_processes_whose_memory_grows_since_the_same_time_are_one_root(
         for rank, onset in ((0, 10.0), (5, 10.0 + later))
     ]
     assert count == len(roots(*rows))
+
+
+@pytest.mark.parametrize(("later", "count"), [(20.0, 1), (600.0, 2)])
+def test_hosts_that_fill_since_the_same_time_are_one_root(roots, wide, found, later, count):
+    """Their processes run one code, whoever of them is seen to grow."""
+    rows = [
+        found("host.memory_low", wide.host_entity(host), onset)
+        for host, onset in (("host-a", 10.0), ("host-b", 10.0 + later))
+    ]
+    assert count == len(roots(*rows))
+
+
+@pytest.mark.parametrize("host", ["host-a", "host-b"])
+def test_a_host_that_fills_beside_the_workers_that_fill_it_is_no_root(roots, wide, found, host):
+    """Of the workers of another host nothing may be known yet."""
+    worker = Entity("process", "host-a:1001", "host-a", RankSet((0,)))
+    leak = found("process.worker_memory_grows", worker, 10.0)
+    fills = found("host.memory_low", wide.host_entity(host), 30.0)
+    told = ("memory.dataloader_leak", "host-a:1001")
+    symptoms = ["host.memory_low", "process.worker_memory_grows"]
+    assert [(*told, symptoms)] == roots(leak, fills)
+
+
+def test_a_job_that_gave_up_as_a_host_was_not_reached_is_one_root_at_the_host(roots, wide, found):
+    """The ranks give up minutes later, each in its own words, and no step has ended."""
+    rows = [
+        found("host.bootstrap_error", wide.host_entity("host-c"), 30.0),
+        found("job.crashed", wide.job_entity, 270.0),
+        found("job.no_step", wide.job_entity, 270.0),
+        found("rank.first_exit", wide.rank_entity(0), 270.0),
+        found("rank.root_log", wide.rank_entity(0), 269.0),
+    ]
+    told = ("network.bootstrap_failed", "host-c", ["host.bootstrap_error", "job.crashed"])
+    assert [told] == roots(*rows)

@@ -1,0 +1,45 @@
+"""Whether longer steps hold more work: the devices calculate for as much of the time as before.
+
+A batch that is raised in stages, or longer sequences, make steps longer by what is calculated. What
+is waited for (data, the network, one slow rank, the host) makes them longer by what is not: then
+the same work lies in more time, and activity and power fall by as much as steps grew. Lower clocks
+take power with them.
+"""
+
+import numpy as np
+
+from ..window import JobWindow
+
+PAST_SECONDS = 180.0
+"""So much of the time before is looked at, at most."""
+
+SIGNS = (("hw.gpu.tensor.activity", 0.02), ("hw.gpu.sm.activity", 0.05), ("hw.power", 1.0))
+"""Metric, and the least mean value of a device that calculates."""
+
+KEPT = 0.25
+"""Share of what waiting alone would take from activity that may be gone: readings have a noise."""
+
+FEWEST = 0.9
+"""Share of the ranks of whose devices it must be known."""
+
+
+def holds_more(window: JobWindow, since: float, ratio: float) -> bool:
+    """Tell whether steps that grew by a ratio since then (epoch s) hold as much more work.
+
+    False where no source tells what devices calculate: their power alone may be that of waiting.
+    """
+    known = False
+    for metric, least in SIGNS:
+        found = window.rank_readings.get(metric)
+        if found is None:
+            continue
+        before, after = found.mean(since - PAST_SECONDS, since), found.mean(since, np.inf)
+        both = np.isfinite(before) & np.isfinite(after) & (before >= least)
+        if both.sum() < FEWEST * len(window.ranks):
+            continue
+        # By the mean of all: who is waited for works as before.
+        left = float(after[both].sum() / before[both].sum())
+        if left < 1 - KEPT * (1 - 1 / ratio):
+            return False
+        known |= metric != "hw.power"
+    return known
