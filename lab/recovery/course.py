@@ -284,7 +284,7 @@ class RecoveryCourse:
                 del environ["RANKSCOPE_JOB_ATTEMPT"]  # torchrun counts
                 command += ["--max-restarts=3", "--rdzv-backend=c10d", f"--rdzv-id={JOB}"]
                 command += [f"--rdzv-endpoint=127.0.0.1:{port}", "--local-addr=127.0.0.1"]
-                command += [f"--rdzv-conf=is_host={int(number == 0)},last_call_timeout=5"]
+                command += [f"--rdzv-conf=is_host={int(number == 0)},last_call_timeout=3"]
             else:
                 command += [f"--node-rank={number}", "--master-addr=127.0.0.1"]
                 command += [f"--master-port={port}"]
