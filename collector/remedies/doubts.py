@@ -19,6 +19,9 @@ _AHEAD_SECONDS = 5.0
 """A verdict may be so far in the future: clocks of two machines."""
 _MOST_AHEAD_SECONDS = 60.0
 """A plan that is further in the future was made by a clock that was set back since."""
+_MOVES_SECONDS = 60.0
+"""So long after a step of a job that stood nobody calls it stopped."""
+_MOST_WATCHED = 1000
 
 
 class KeptIncidents(Protocol):
@@ -31,6 +34,15 @@ class KeptIncidents(Protocol):
     def active_mutes(self, now: float) -> list[DeliveryMute]:
         """Return the silences and maintenance windows that hold at `now`."""
         ...
+
+
+@dataclass(slots=True)
+class WatchedSteps:
+    """The newest step of a job whose action is planned, and when it was seen to end, if any was."""
+
+    attempt: int
+    step: int | None
+    moved_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,7 @@ class RemedyDoubts:
         self._incidents = incidents
         self._fresh = fresh
         self._clock = clock
+        self._watched: dict[str, WatchedSteps] = {}
 
     def about(
         self, row: RemedyRecord, summary: JobSummary | None, now: float
@@ -77,6 +90,7 @@ class RemedyDoubts:
         return (
             self._about_cause(row, document)
             or _about_job(row, summary)
+            or self._about_steps(row, summary, document)
             or self._about_now(row, document, now)
         )
 
@@ -97,6 +111,24 @@ class RemedyDoubts:
         if found.entity["id"] != row.entity["id"] and row.action != "exclude_node":
             return RemedyDoubt(f"the first cause is at {found.entity['id']} by now", lasting=True)
         return None
+
+    def _about_steps(
+        self, row: RemedyRecord, summary: JobSummary | None, document: Mapping[str, Any]
+    ) -> RemedyDoubt | None:
+        """Hold back while a job that stood makes steps: evaluation takes a while to say so."""
+        if document["impact"]["slowdown"] is not None or summary is None:
+            return None
+        now, seen = self._clock.now(), self._watched.get(row.id)
+        if seen is None or seen.attempt != summary.attempt:
+            if len(self._watched) >= _MOST_WATCHED:
+                del self._watched[next(iter(self._watched))]
+            self._watched[row.id] = WatchedSteps(summary.attempt, summary.last_step)
+            return None
+        if summary.last_step is not None and summary.last_step > (seen.step or -1):
+            seen.step, seen.moved_at = summary.last_step, now
+        if seen.moved_at is None or now - seen.moved_at > _MOVES_SECONDS:
+            return None
+        return RemedyDoubt("the job makes steps again")
 
     def _about_now(
         self, row: RemedyRecord, document: Mapping[str, Any], now: float
