@@ -13,6 +13,7 @@ from ..store.remedy_rows import RemedyRecord
 from ..windows.queries import JobSummary
 from . import verdicts
 from .freshness import VerdictFreshness
+from .outcomes import AS_FAST
 from .verdicts import NoRemedy
 
 _AHEAD_SECONDS = 5.0
@@ -38,10 +39,14 @@ class KeptIncidents(Protocol):
 
 @dataclass(slots=True)
 class WatchedSteps:
-    """The newest step of a job whose action is planned, and when it was seen to end, if any was."""
+    """The newest step of a job whose action is planned, and when it was seen to end, if any was.
+
+    `usual`: seconds of a step without the fault, None where the job stood or was not slow.
+    """
 
     attempt: int
     step: int | None
+    usual: float | None
     moved_at: float | None = None
 
 
@@ -115,15 +120,24 @@ class RemedyDoubts:
     def _about_steps(
         self, row: RemedyRecord, summary: JobSummary | None, document: Mapping[str, Any]
     ) -> RemedyDoubt | None:
-        """Hold back while a job that stood makes steps: evaluation takes a while to say so."""
-        if document["impact"]["slowdown"] is not None or summary is None:
+        """Hold back while a job goes on as usual again: evaluation takes a while to say so."""
+        if summary is None:
             return None
+        slowdown, seconds = document["impact"]["slowdown"], summary.step_seconds
         now, seen = self._clock.now(), self._watched.get(row.id)
         if seen is None or seen.attempt != summary.attempt:
             if len(self._watched) >= _MOST_WATCHED:
                 del self._watched[next(iter(self._watched))]
-            self._watched[row.id] = WatchedSteps(summary.attempt, summary.last_step)
+            usual = None
+            if seconds is not None and slowdown is not None and slowdown > AS_FAST:
+                usual = seconds / slowdown
+            self._watched[row.id] = WatchedSteps(summary.attempt, summary.last_step, usual)
             return None
+        if slowdown is not None:
+            fast = (
+                seconds is not None and seen.usual is not None and seconds <= AS_FAST * seen.usual
+            )
+            return RemedyDoubt("the job is as fast as usual again") if fast else None
         if summary.last_step is not None and summary.last_step > (seen.step or -1):
             seen.step, seen.moved_at = summary.last_step, now
         if seen.moved_at is None or now - seen.moved_at > _MOVES_SECONDS:

@@ -338,6 +338,22 @@ def test_a_job_that_stood_and_makes_steps_again_is_left_alone(
     assert [("exclude_node", "gpu-1")] == executor.orders
 
 
+def test_a_job_that_is_as_fast_as_usual_again_is_left_alone(
+    new_runner, happens, passes, executor, store, flow
+):
+    runner = new_runner()
+    flow.moves(step_seconds=3.0)
+    happens(slowdown=2.0)
+    passes(runner, 40, slowdown=2.0)
+    flow.moves(step_seconds=1.6)
+    passes(runner, 60, slowdown=2.0)
+    assert [] == executor.orders
+    assert "the job is as fast as usual again" == only(store).reason
+    flow.moves(step_seconds=2.9)
+    passes(runner, 20, slowdown=2.0)
+    assert [("exclude_node", "gpu-1")] == executor.orders
+
+
 def test_the_same_incident_asks_for_the_same_action_once(
     new_runner, happens, passes, executor, flow
 ):
