@@ -83,7 +83,7 @@ class FirstCause:
     explained: set[str] = field(default_factory=set[str])
     """Kinds of findings that have supported the held cause."""
     answers: AbstractSet[CheckAnswer] = frozenset()
-    """What checks said by the last explanation."""
+    """What checks said by the last explanation that named this cause first."""
 
     def __post_init__(self) -> None:
         """Note what supports the cause."""
@@ -107,14 +107,14 @@ class FirstCause:
         """
         if self._supported(found):
             self.supported_at = now
+        if key(found) != key(self.cause):
+            return self._rival(found, now, ages=ages)
+        self.rival_since = None
         # What somebody asked a node for is an answer, whichever way it turned out, and of whichever
         # cause: one that rules the second out settles the first.
         held_faults = {row.fault for row in self.cause.hypotheses}
         answered = any(active.bears_on(one, held_faults) for one in answers - self.answers)
         self.answers = answers
-        if key(found) != key(self.cause):
-            return self._rival(found, now, ages=ages)
-        self.rival_since = None
         self.explained |= _explained(found.hypotheses[0])
         lasts = now - self.since >= STABLE_SECONDS
         settled = self.cause.status != "stable" and lasts and checked
