@@ -21,7 +21,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## run a real training job, inject a fault, print the explained incident (FAULT=numerics.nan_rank ...)
-	$(BIN)/rankscope demo --once $(if $(FAULT),--fault $(FAULT)) $(ARGS)
+	$(BIN)/rankscope demo $(if $(filter --act,$(ARGS)),,--once) $(if $(FAULT),--fault $(FAULT)) $(ARGS)
 
 # $(call pytest,REPORT,OPTIONS): its report, and what took longest. (5: ARGS selected no test of these.)
 pytest = $(BIN)/python -m pytest --durations=25 $(REPORT:%=--junit-xml=%-$(1).xml) $(2) $(ARGS) || [ $$? = 5 ]

@@ -15,6 +15,7 @@ from ..vocabulary import faults
 from ..vocabulary.ids import Fault
 from ..vocabulary.incidents import Hypothesis, RootCause
 from .causes import active
+from .causes.active import CheckAnswer
 from .causes.calibration import overlap
 from .causes.catalogue import cause_of
 
@@ -63,11 +64,6 @@ def _against(row: Hypothesis) -> float:
     return sum(t.weight for t in row.evidence if t.relation == "contradicts" and t.kind)
 
 
-def _answers(row: Hypothesis) -> set[tuple[str, tuple[float, float]]]:
-    """Return the results of active checks that a hypothesis has."""
-    return {(t.text, t.window) for t in row.evidence if t.kind in (active.BAD, active.PASSED)}
-
-
 def named(cause: RootCause) -> str:
     """Return the first cause in words."""
     first = cause.hypotheses[0]
@@ -86,32 +82,44 @@ class FirstCause:
     """Why the held cause is the first one, or became stable."""
     explained: set[str] = field(default_factory=set[str])
     """Kinds of findings that have supported the held cause."""
+    answers: AbstractSet[CheckAnswer] = frozenset()
+    """What checks said by the last explanation that named this cause first."""
 
     def __post_init__(self) -> None:
         """Note what supports the cause."""
         self.explained |= _explained(self.cause.hypotheses[0])
 
     def update(
-        self, found: RootCause, now: float, *, ages: bool, checked: bool = True
+        self,
+        found: RootCause,
+        now: float,
+        *,
+        ages: bool,
+        checked: bool = True,
+        answers: AbstractSet[CheckAnswer] = frozenset(),
     ) -> str | None:
         """Take the explanation of `now`; return what to write on the timeline.
 
         None where nothing material changed, "" where it did and needs no entry. `ages`: the
         symptoms last only as long as their cause, so that evidence that is gone counts. `checked`:
         not all of them are only claimed; else it stays provisional, and nothing acts on it.
+        `answers`: what checks said until now.
         """
         if self._supported(found):
             self.supported_at = now
         if key(found) != key(self.cause):
             return self._rival(found, now, ages=ages)
         self.rival_since = None
+        # What somebody asked a node for is an answer, whichever way it turned out, and of whichever
+        # cause: one that rules the second out settles the first.
+        held_faults = {row.fault for row in self.cause.hypotheses}
+        answered = any(active.bears_on(one, held_faults) for one in answers - self.answers)
+        self.answers = answers
         self.explained |= _explained(found.hypotheses[0])
         lasts = now - self.since >= STABLE_SECONDS
         settled = self.cause.status != "stable" and lasts and checked
         held, first = self.cause.hypotheses[0], found.hypotheses[0]
-        nearer = _rivals(found) > _rivals(self.cause) + MARGIN
-        # What somebody asked a node for is an answer, whichever way it turned out.
-        nearer |= not _answers(first) <= _answers(held)
+        nearer = answered or _rivals(found) > _rivals(self.cause) + MARGIN
         if self.cause.status == "stable" and first.score < held.score + MARGIN and not nearer:
             return None
         better = nearer or _shape(first) != _shape(held) or first.score > held.score + MARGIN

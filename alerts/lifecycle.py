@@ -300,7 +300,9 @@ class TrackedIncident:
         )
         ages |= self.first.over({symptom.kind for symptom in explanation.symptoms})
         checked = not all(symptom.claimed for symptom in explanation.symptoms)
-        text = self.first.update(explanation.cause, now, ages=ages, checked=checked)
+        text = self.first.update(
+            explanation.cause, now, ages=ages, checked=checked, answers=explanation.answers
+        )
         if text:
             self._note(now, "cause", text)
             self._note_first(now)

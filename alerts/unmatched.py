@@ -5,7 +5,7 @@ its own; the tail of an incident that is over, and what led to one that is open,
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..vocabulary import faults
 from ..vocabulary.findings import Finding
@@ -45,7 +45,7 @@ class UnmatchedFindings:
         symptoms = tuple(s for s in explanation.symptoms if not self.closed.is_tail(job, s, now))
         if not symptoms:
             return None
-        explanation = RootExplanation(explanation.cause, symptoms)
+        explanation = replace(explanation, symptoms=symptoms)
         ended = self._resolved_by_person(job, explanation, now)
         if ended is not None:
             symptoms, reopened = ended
@@ -53,7 +53,7 @@ class UnmatchedFindings:
                 return reopened, explanation
             if not symptoms:
                 return None
-            explanation = RootExplanation(explanation.cause, symptoms)
+            explanation = replace(explanation, symptoms=symptoms)
         if matching.led_to(explanation, incidents):
             return None
         incident = self._returned(job, explanation, now) or self.shared(explanation, job)

@@ -5,7 +5,7 @@ terms stand beside what a cause predicts. A check that passed speaks only since 
 and only against what it looked at as a whole.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from ...vocabulary import checks
 from ...vocabulary.checks import ActiveCheck
@@ -16,6 +16,9 @@ from .index import FindingIndex
 
 BAD = "host.check_bad"
 PASSED = "host.check_passed"
+
+CheckAnswer = tuple[str, tuple[float, float]]
+"""What a check said, in words, and when: earliest and latest, in seconds since the epoch."""
 
 PROVES = 2.0
 """Nats from which on a bad result stands for the essential evidence of a cause."""
@@ -33,6 +36,17 @@ def against_and_for(
     for found, check in _results(cause, PASSED, index):
         if found.onset[1] >= since and _covers(found.entity, entity):
             yield found, check.weights(cause.fault)[1]
+
+
+def answers(findings: Iterable[Finding]) -> frozenset[CheckAnswer]:
+    """Return what checks said, each result once."""
+    return frozenset((f.text, f.onset) for f in findings if f.kind in (BAD, PASSED))
+
+
+def bears_on(answer: CheckAnswer, cause_faults: Container[str]) -> bool:
+    """Return whether what a check said speaks of any of these faults."""
+    check = checks.of_finding(answer[0])
+    return check is not None and any(row.fault in cause_faults for row in check.causes)
 
 
 def proven(cause: CatalogueCause, index: FindingIndex) -> list[Finding]:

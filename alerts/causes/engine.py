@@ -16,7 +16,8 @@ from ...vocabulary.findings import Finding
 from ...vocabulary.incidents import Evidence, RootCause
 from ...vocabulary.ranks import RankSet
 from ...vocabulary.topology import JobTopology
-from . import explaining_away
+from . import active, explaining_away
+from .active import CheckAnswer
 from .catalogue import CauseCatalogue, catalogue
 from .hypotheses import root_cause
 from .index import FindingIndex
@@ -42,10 +43,11 @@ MOST_NAMED = 32
 
 @dataclass(frozen=True, slots=True)
 class RootExplanation:
-    """One root cause with the symptoms that it explains, at least one."""
+    """One root cause with the symptoms that it explains, at least one; `answers` of checks."""
 
     cause: RootCause
     symptoms: tuple[Finding, ...]
+    answers: frozenset[CheckAnswer] = frozenset()
 
 
 def explain(
@@ -83,10 +85,12 @@ def explanations(
         return ()
     knowledge = knowledge or catalogue()
     view = JobView(topology, observed, clock_skew, interval)
+    answers = active.answers(findings)
     return tuple(
         RootExplanation(
             _with_others(root_cause(root.ranking, view, knowledge, root.others), root),
             root.symptoms,
+            answers,
         )
         for root in explaining_away.roots(findings, view, knowledge)
     )

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rankscope.checks.measurements import stacks
 from rankscope.checks.node_checks import WATCHED
 from rankscope.lab.simulator.shape import SimulatedJob, SimulationScenario
 from rankscope.vocabulary.checks import ActiveCheck
 
-LOOKS_A_SECOND = 4.0
-"""Of each rank's stack; py-spy itself takes a part of that."""
 _ERRORS = 2.0
 """Standard errors that a share has to be beyond a limit by, as the check asks."""
 
@@ -64,7 +63,9 @@ def _of_collections(check: ActiveCheck, fault: Fault, at: WatchedJob) -> float:
 
 def _beyond(check: ActiveCheck, value: float, ranks: int) -> float:
     """Return 1 where a share of all looks is beyond a check's limit by more than chance."""
-    looks = check.seconds * WATCHED * LOOKS_A_SECOND * ranks
+    native = check.name == "stack_collecting"
+    a_second = stacks.NATIVE_LOOKS_A_SECOND if native else stacks.LOOKS_A_SECOND
+    looks = check.seconds * WATCHED * a_second * ranks
     error = _ERRORS * math.sqrt(value * max(1 - value, 0.0) / looks)
     return float(value - error > (check.limit or 0.0))
 

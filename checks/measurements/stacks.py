@@ -1,12 +1,12 @@
-"""Where the ranks of this node spend their time: their main threads' stacks, a few times a second.
+"""Where the ranks of this node spend their time: their main threads' stacks, again and again.
 
 Each check counts the samples whose innermost calls are of one kind: saving, gathering, loading,
 fetching batches, collecting garbage. Of saving and fetching it is a rank's own share: a loader that
 keeps up is not waited for. Of gathering and loading it is what it has beyond the median of its
 neighbours, for all of them join results and prepare data now and then. Of collecting it is the
 share of all ranks together: each of them pauses seldom, and all wait for it.
-A share of few samples is known badly: where two standard errors reach over the check's limit
-nothing is said.
+A share of few samples is known badly, and looks within a second are alike: where two standard
+errors reach over the check's limit nothing is said.
 """
 
 import math
@@ -16,7 +16,7 @@ import shutil
 import statistics
 import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,9 +27,13 @@ from .rows import CheckOrder, MeasuredRow
 
 INNERMOST = 12
 """Calls of a stack that are looked at: what is further out is the loop that all ranks are in."""
-_PAUSE_SECONDS = 0.2
-_DUMP_SECONDS = 5.0
-_FEWEST = 10
+LOOKS_A_SECOND = 20
+"""Reading a stack from outside takes under a millisecond and stops nothing."""
+NATIVE_LOOKS_A_SECOND = 5
+"""Frames of the interpreter are read of a process that is stopped for it."""
+_AFTER_SECONDS = 8.0
+"""Beyond its own time: py-spy reads the symbols of the process first."""
+_FEWEST, _FEWEST_BLOCKS = 10, 5
 _ERRORS = 2.0
 _MISSING = "there is no py-spy beside this Python or in PATH: pip install 'rankscope[py-spy]'"
 
@@ -49,8 +53,9 @@ COLLECTING = re.compile(r"^_?(?:PyGC_|gc_collect|collect_with_callback|collect_m
 """Functions of the interpreter that collect: no Python call is of them."""
 _COLLECTS = b"gc_collect_main\0"
 
-Dump = Callable[[int], str]
-"""Returns the stacks of a process as py-spy writes them; raises OSError, SubprocessError."""
+StackRecorder = Callable[[int, float], Sequence[Sequence[str]]]
+"""Returns the calls of a process's main thread at each look within so many seconds, the innermost
+first; raises OSError, SubprocessError, ValueError."""
 
 
 def saving(order: CheckOrder) -> list[MeasuredRow]:
@@ -76,8 +81,7 @@ def fetching(order: CheckOrder) -> list[MeasuredRow]:
 def collecting(
     order: CheckOrder,
     *,
-    dump: Dump | None = None,
-    now: Callable[[], float] = time.monotonic,
+    record: StackRecorder | None = None,
     root: Path = Path("/"),
 ) -> list[MeasuredRow]:
     """Return the share of all samples in which the interpreter collects garbage.
@@ -87,13 +91,13 @@ def collecting(
     for rank, pid in order.ranks:
         if not _has_names(root / "proc" / str(pid)):
             return [MeasuredRow("ranks", missing=f"the interpreter of rank {rank} has no symbols")]
-    dump = dump or _dump("--native")
-    seen, why = _watched(order, COLLECTING, dump, now)
+    record = record or _recorder("--native", NATIVE_LOOKS_A_SECOND)
+    seen, why = _watched(order, COLLECTING, record)
     samples = [one for found in seen.values() for one in found]
     if why or len(samples) < _FEWEST:
         return [MeasuredRow("ranks", missing=why or _too_few(samples))]
     share = statistics.mean(samples)
-    margin = _ERRORS * math.sqrt(_variance(share, len(samples)))
+    margin = _ERRORS * math.sqrt(_variance(samples, NATIVE_LOOKS_A_SECOND))
     return [_beyond_doubt("ranks", share, margin, len(samples), _limit(order))]
 
 
@@ -102,38 +106,37 @@ def measured(
     kind: re.Pattern[str],
     *,
     beyond: bool,
-    dump: Dump | None = None,
-    now: Callable[[], float] = time.monotonic,
+    record: StackRecorder | None = None,
 ) -> list[MeasuredRow]:
-    """Return a row a rank, or one that says why there is none. `dump` is py-spy's own."""
-    seen, why = _watched(order, kind, dump or _dump("--nonblocking"), now)
+    """Return a row a rank, or one that says why there is none. `record` is py-spy's own."""
+    record = record or _recorder("--nonblocking", LOOKS_A_SECOND)
+    seen, why = _watched(order, kind, record)
     if not seen:
         return [MeasuredRow("", missing=why)]
     return [_row(rank, seen, why, limit=_limit(order), beyond=beyond) for rank in seen]
 
 
 def _watched(
-    order: CheckOrder, kind: re.Pattern[str], dump: Dump | None, now: Callable[[], float]
+    order: CheckOrder, kind: re.Pattern[str], record: StackRecorder | None
 ) -> tuple[Mapping[int, Sequence[float]], str]:
     """Return of each rank in which samples it does what is looked for, and why some are missing."""
     if not order.ranks:
         return {}, "no training process of this node can be seen"
-    if dump is None:
+    if record is None:
         return {}, _MISSING
     seen: dict[int, list[float]] = {rank: [] for rank, _ in order.ranks}
-    end, why = now() + order.seconds, ""
+    why = ""
     with ThreadPoolExecutor(len(order.ranks)) as looking:
-        while now() < end:
-            looks = {rank: looking.submit(dump, pid) for rank, pid in order.ranks}
-            for rank, look in looks.items():
-                try:
-                    calls = py_spy.main_thread(look.result())
-                except (OSError, subprocess.SubprocessError) as error:
-                    why = f"py-spy: {error}"[:200]
-                    continue
-                if calls:
-                    seen[rank].append(float(any(kind.search(call) for call in calls[:INNERMOST])))
-            time.sleep(_PAUSE_SECONDS)
+        looks = {rank: looking.submit(record, pid, order.seconds) for rank, pid in order.ranks}
+        for rank, look in looks.items():
+            try:
+                seen[rank] = [
+                    float(any(kind.search(call) for call in calls[:INNERMOST]))
+                    for calls in look.result()
+                    if calls
+                ]
+            except (OSError, subprocess.SubprocessError, ValueError) as error:
+                why = f"py-spy: {error}"[:200]
     return seen, why
 
 
@@ -166,9 +169,9 @@ def _row(
     if beyond and not others:
         return MeasuredRow(name, missing="no other rank runs here to compare with")
     usual = statistics.median(others) if beyond else 0.0
-    value, doubt = shares[rank] - usual, _variance(shares[rank], len(samples))
+    value, doubt = shares[rank] - usual, _variance(samples, LOOKS_A_SECOND)
     if beyond:
-        doubt += _variance(usual, min(len(seen[one]) for one in shares if one != rank))
+        doubt += _chance(usual, min(len(seen[one]) for one in shares if one != rank))
     return _beyond_doubt(name, value, _ERRORS * math.sqrt(doubt), len(samples), limit)
 
 
@@ -183,27 +186,52 @@ def _beyond_doubt(name: str, value: float, margin: float, count: int, limit: flo
     return MeasuredRow(name, (value,))
 
 
-def _variance(share: float, count: int) -> float:
+def _variance(samples: Sequence[float], a_second: int) -> float:
+    """Return the variance of the share of samples in the order of time, so many a second.
+
+    Looks within a second may show one and the same call: then seconds are what was drawn.
+    """
+    drawn = _chance(statistics.mean(samples), len(samples))
+    blocks = [
+        statistics.mean(samples[first : first + a_second])
+        for first in range(0, len(samples) - a_second + 1, a_second)
+    ]
+    if len(blocks) < _FEWEST_BLOCKS:
+        return drawn
+    return max(drawn, statistics.variance(blocks) / len(blocks))
+
+
+def _chance(share: float, count: int) -> float:
     """Return the variance of a share of so many samples; of none or all of them it is not 0."""
     likely = (share * count + 1) / (count + 2)
     return likely * (1 - likely) / (count + 2)
 
 
-def _dump(how: str) -> Dump | None:
+def _recorder(how: str, a_second: int) -> StackRecorder | None:
     beside = str(Path(sys.executable).parent)
     found = shutil.which("py-spy", path=os.pathsep.join([beside, os.environ.get("PATH", "")]))
     if found is None:
         return None
     program = found
 
-    def dump(pid: int) -> str:
-        done = subprocess.run(
-            [program, "dump", how, "--pid", str(pid)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_DUMP_SECONDS,
-            check=True,
-        )
-        return done.stdout.decode(errors="replace")
+    def record(pid: int, seconds: float) -> list[list[str]]:
+        with tempfile.TemporaryFile() as file:
+            done = subprocess.run(
+                [
+                    program, "record", "--pid", str(pid), how, "--idle", "--rate", str(a_second),
+                    "--duration", str(max(int(seconds), 1)), "--format", "speedscope",
+                    "--output", f"/proc/self/fd/{file.fileno()}",
+                ],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=seconds + _AFTER_SECONDS,
+                pass_fds=(file.fileno(),),
+                check=False,
+            )  # fmt: skip
+            if done.returncode:
+                said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
+                raise OSError(said or f"it ended with {done.returncode}")
+            file.seek(0)
+            return py_spy.recorded(file.read(), pid)
 
-    return dump
+    return record

@@ -26,8 +26,9 @@ _MOST_SECONDS = 3600
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's arguments."""
     parser.add_argument(
-        "--only", nargs="+", default=[], metavar="NAME", help="these checks; --list names all"
-    )
+        "--only", nargs="+", type=_names, action="extend", default=[], metavar="NAME",
+        help="these checks, by spaces or commas; --list names all",
+    )  # fmt: skip
     parser.add_argument(
         "--read", nargs="+", default=[], metavar="FILE",
         help="measure nothing: take results of other tools (dcgmi diag -j, nccl-tests, ...) from "
@@ -74,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         _list()
         return 0
+    arguments.only = [name for names in arguments.only for name in names]
     for name in arguments.only:
         if name not in checks.runnable():
             terminal.complain(f"rankscope check: {_unknown(name, list(checks.runnable()))}")
@@ -248,8 +250,11 @@ def _line(host: str, verdict: str, results: "Sequence[JudgedCheck]") -> str:
     missing = Counter(row.reason for row in results if row.verdict == "not_measured")
     if missing:
         most, _ = missing.most_common(1)[0]
-        parts.append(f"{sum(missing.values())} not measured, most often since: {most}")
-    return f"{host}: {verdict.replace('_', ' ')}: {'; '.join(parts) or 'nothing to check'}"
+        often = ", most often because" if len(missing) > 1 else ""
+        parts.append(f"{missing.total()} not measured{often}: {most}")
+    # Of what was not measured at all the parts say so themselves.
+    begin = f"{host}: " if verdict == "not_measured" else f"{host}: {verdict}: "
+    return begin + ("; ".join(parts) or "nothing to check")
 
 
 def _table(results: "Sequence[JudgedCheck]") -> None:
@@ -273,6 +278,10 @@ def _unknown(name: str, names: "Sequence[str]") -> str:
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]}?" if near else "--list names all"
     return f"there is no check {name!r}; {hint}"
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name] or [text]
 
 
 def _seconds(text: str) -> int:

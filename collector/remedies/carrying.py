@@ -66,6 +66,8 @@ class RemedyCarrier:
         self._clock = clock
         self._store_clock = store_clock
         self._owner = owner
+        self._undoing: dict[str, float] = {}
+        """When this process first asked for each undo that is not answered yet."""
 
     def consider(self, row: RemedyRecord, jobs: Jobs) -> None:
         """Withdraw a planned action whose reason is gone, or start it once it is due."""
@@ -137,12 +139,15 @@ class RemedyCarrier:
         except RefusedOrderError as error:
             self._keep(row, str(error))
         except UnansweredOrderError as error:
-            if self._store_clock.now() - (row.undo_at or 0.0) < self._settings.give_up_seconds:
+            now = self._store_clock.now()
+            # Time in which no collector ran is no time in which nobody answered.
+            if now - self._undoing.setdefault(row.id, now) < self._settings.give_up_seconds:
                 self._let_go(row, str(error))
                 return
             self._keep(row, f"no answer to the undo: {error}")
         else:
             now = self._store_clock.now()
+            self._undoing.pop(row.id, None)
             self._store.undid_remedy(row.id, owner=self._owner, text=text, now=now)
             _LOG.warning("an action was undone", id=row.id, text=text)
 
@@ -226,6 +231,7 @@ class RemedyCarrier:
         self._store.let_go_of_remedy(row.id, owner=self._owner, until=until, reason=reason)
 
     def _keep(self, row: RemedyRecord, text: str) -> None:
+        self._undoing.pop(row.id, None)
         now = self._store_clock.now()
         self._store.kept_remedy(row.id, owner=self._owner, text=text, now=now)
         _LOG.error("an action cannot be undone", id=row.id, why=text)

@@ -13,12 +13,16 @@ from ..store.remedy_rows import RemedyRecord
 from ..windows.queries import JobSummary
 from . import verdicts
 from .freshness import VerdictFreshness
+from .outcomes import AS_FAST
 from .verdicts import NoRemedy
 
 _AHEAD_SECONDS = 5.0
 """A verdict may be so far in the future: clocks of two machines."""
 _MOST_AHEAD_SECONDS = 60.0
 """A plan that is further in the future was made by a clock that was set back since."""
+_MOVES_SECONDS = 60.0
+"""So long after a step of a job that stood nobody calls it stopped."""
+_MOST_WATCHED = 1000
 
 
 class KeptIncidents(Protocol):
@@ -31,6 +35,19 @@ class KeptIncidents(Protocol):
     def active_mutes(self, now: float) -> list[DeliveryMute]:
         """Return the silences and maintenance windows that hold at `now`."""
         ...
+
+
+@dataclass(slots=True)
+class WatchedSteps:
+    """The newest step of a job whose action is planned, and when it was seen to end, if any was.
+
+    `usual`: seconds of a step without the fault, None where the job stood or was not slow.
+    """
+
+    attempt: int
+    step: int | None
+    usual: float | None
+    moved_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +76,7 @@ class RemedyDoubts:
         self._incidents = incidents
         self._fresh = fresh
         self._clock = clock
+        self._watched: dict[str, WatchedSteps] = {}
 
     def about(
         self, row: RemedyRecord, summary: JobSummary | None, now: float
@@ -77,6 +95,7 @@ class RemedyDoubts:
         return (
             self._about_cause(row, document)
             or _about_job(row, summary)
+            or self._about_steps(row, summary, document)
             or self._about_now(row, document, now)
         )
 
@@ -97,6 +116,33 @@ class RemedyDoubts:
         if found.entity["id"] != row.entity["id"] and row.action != "exclude_node":
             return RemedyDoubt(f"the first cause is at {found.entity['id']} by now", lasting=True)
         return None
+
+    def _about_steps(
+        self, row: RemedyRecord, summary: JobSummary | None, document: Mapping[str, Any]
+    ) -> RemedyDoubt | None:
+        """Hold back while a job goes on as usual again: evaluation takes a while to say so."""
+        if summary is None:
+            return None
+        slowdown, seconds = document["impact"]["slowdown"], summary.step_seconds
+        now, seen = self._clock.now(), self._watched.get(row.id)
+        if seen is None or seen.attempt != summary.attempt:
+            if len(self._watched) >= _MOST_WATCHED:
+                del self._watched[next(iter(self._watched))]
+            usual = None
+            if seconds is not None and slowdown is not None and slowdown > AS_FAST:
+                usual = seconds / slowdown
+            self._watched[row.id] = WatchedSteps(summary.attempt, summary.last_step, usual)
+            return None
+        if slowdown is not None:
+            fast = (
+                seconds is not None and seen.usual is not None and seconds <= AS_FAST * seen.usual
+            )
+            return RemedyDoubt("the job is as fast as usual again") if fast else None
+        if summary.last_step is not None and summary.last_step > (seen.step or -1):
+            seen.step, seen.moved_at = summary.last_step, now
+        if seen.moved_at is None or now - seen.moved_at > _MOVES_SECONDS:
+            return None
+        return RemedyDoubt("the job makes steps again")
 
     def _about_now(
         self, row: RemedyRecord, document: Mapping[str, Any], now: float

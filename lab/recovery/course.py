@@ -190,7 +190,7 @@ class RecoveryCourse:
         self._say(f"training from step {first} after {resumed:.1f} s")
         self._wait(_START_SECONDS, "the steps lost", lambda: self._step() > at_fault)
         caught_up = time.time() - injected_at
-        outcome = self._outcome(client, order["id"])
+        outcome = self._outcome(client, order["id"], injected_at)
         return RecoveryFigures(
             fault=order["cause"],
             evicted=str(order["host"]),
@@ -284,7 +284,7 @@ class RecoveryCourse:
                 del environ["RANKSCOPE_JOB_ATTEMPT"]  # torchrun counts
                 command += ["--max-restarts=3", "--rdzv-backend=c10d", f"--rdzv-id={JOB}"]
                 command += [f"--rdzv-endpoint=127.0.0.1:{port}", "--local-addr=127.0.0.1"]
-                command += [f"--rdzv-conf=is_host={int(number == 0)},last_call_timeout=5"]
+                command += [f"--rdzv-conf=is_host={int(number == 0)},last_call_timeout=3"]
             else:
                 command += [f"--node-rank={number}", "--master-addr=127.0.0.1"]
                 command += [f"--master-port={port}"]
@@ -346,8 +346,8 @@ class RecoveryCourse:
                 return cause
             self._say(f"{cause.fault} names no host of the job: nothing to evict")
 
-    def _outcome(self, client: DemoClient, order: str) -> str:
-        """Wait for what the collector says of its action; return that."""
+    def _outcome(self, client: DemoClient, order: str, injected_at: float) -> str:
+        """Wait for what the collector says of its action; return that, and print its steps."""
 
         def known() -> bool:
             found = client.ask(f"/api/v1/actions/{order}")
@@ -356,7 +356,9 @@ class RecoveryCourse:
         self._wait(_OUTCOME_SECONDS + 60.0, "what came of the action", known)
         record = client.ask(f"/api/v1/actions/{order}")
         for step in record["steps"]:
-            self._say(f"action {step['state']}: {step['text']}")
+            after = times.parse(step["at"]) - injected_at
+            text = f": {step['text']}" if step["text"] else ""
+            self._say(f"action {step['state']} after {after:.1f} s{text}")
         return str(record["outcome"])
 
     def _step(self) -> int:

@@ -201,3 +201,23 @@ def test_a_cause_at_another_device_is_an_incident_of_its_own(evaluated, tracker,
     assert {"gpu.slow", "gpu.pcie_degraded"} == {
         row.root_cause.hypotheses[0].fault for row in tracker.incidents.values()
     }
+
+
+def test_a_check_that_rules_out_the_second_cause_is_shown_at_once(
+    evaluated, tracker, topology, found
+):
+    """It settles the first cause, though it says nothing of that one."""
+    rank, device = topology.rank_entity(2), topology.gpu_entity(2)
+    slow = [
+        found("job.slow", topology.job_entity, magnitude=1.4),
+        found("rank.slow_compute", rank),
+        found("rank.waits_least", rank),
+    ]
+    for now in range(60, 81):
+        evaluated(now, *slow)
+    assert ("gpu.slow", "stable") == first(tracker)
+    text = f"check device_power of {device.id} on {device.host}: pass: 700 W"
+    (change,) = evaluated(81, *slow, found("host.check_passed", device, text=text))
+    causes = change.incident.root_cause.hypotheses
+    assert "gpu.slow" == causes[0].fault
+    assert ("gpu.power_limited", device) not in [(row.fault, row.entity) for row in causes[:2]]

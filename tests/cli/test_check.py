@@ -53,7 +53,7 @@ def test_one_check_of_this_node_is_measured_and_printed_in_one_line(capsys):
 
 
 def test_the_document_is_one_line_of_json(capsys):
-    code, out, _ = run("--only", "dns", "rendezvous", "--json", capsys=capsys)
+    code, out, _ = run("--only", "dns,rendezvous", "--json", capsys=capsys)
     document = json.loads(out)
     assert 0 == code
     assert ["dns", "rendezvous"] == [row["check"] for row in document["results"]]
@@ -75,10 +75,17 @@ def test_the_line_says_what_is_wrong_first(results, capsys):
     _, out, _ = run("--host", "gpu-1", "--verbose", capsys=capsys)
     first, *rest = out.splitlines()
     assert (
-        "gpu-1: slow: matmul of cpu slow: 12% below 100 B/s; 1 passed; 1 not measured, most "
-        "often since: no name"
+        "gpu-1: slow: matmul of cpu slow: 12% below 100 B/s; 1 passed; 1 not measured: no name"
     ) == first
     assert ["cpu", "matmul", "dns"] == [line.split()[0] for line in rest]
+
+
+def test_what_was_not_measured_is_said_once(results, capsys):
+    results[0].update(cpu=judged("cpu", "not_measured", None, "a job runs here"))
+    assert "gpu-1: 1 not measured: a job runs here\n" == run("--host", "gpu-1", capsys=capsys)[1]
+    results[0].update(dns=judged("dns", "not_measured", None, "no name"))
+    _, out, _ = run("--host", "gpu-1", capsys=capsys)
+    assert out.startswith("gpu-1: 2 not measured, most often because: ")
 
 
 @pytest.mark.parametrize(

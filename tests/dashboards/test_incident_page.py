@@ -44,6 +44,14 @@ def test_the_page_answers_first_then_says_what_to_do_and_why(
     assert "What to check next" == order[4]
 
 
+def test_what_is_over_says_what_to_do_if_it_comes_back(browser: Any, serve: Any, documents: Any):
+    """The process that was to be looked into is gone."""
+    over = {"status": "resolved", "resolved_at": "2026-11-24T16:20:00.000Z"}
+    collector = serve([documents.incident(**over)])
+    browser.open(f"{collector.address}/#/incidents/5b8e1f0c2a7d4c93")
+    assert "What to do if it comes back" == text(browser, ".now h2")
+
+
 def test_what_people_said_of_a_similar_incident_is_shown(browser: Any, serve: Any, documents: Any):
     collector = serve([documents.incident()])
     collector.similar = [similar(), similar(id="a2", feedback=[])]

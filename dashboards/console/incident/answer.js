@@ -64,11 +64,11 @@ export function answerPart(incident, act) {
     act && feedbackPart(incident, act));
 }
 
-/** Return what to do now, with the runbook. */
-export function doNow(first) {
+/** Return what to do now, or, once the incident is over, if it comes back; with the runbook. */
+export function doNow(first, over) {
   const steps = chosen(first, true);
   if (!steps.length && !first?.runbook) return null;
-  return h("section", { class: "now" }, h("h2", {}, t("now.title")),
+  return h("section", { class: "now" }, h("h2", {}, t(over ? "now.again" : "now.title")),
     steps.length ? stepList(steps) : h("p", { class: "muted" }, t("now.nothing")),
     first.runbook && h("p", { class: "fine" }, `${t("now.runbook")} `, runbook(first)));
 }

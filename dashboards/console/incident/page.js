@@ -49,7 +49,7 @@ export function incidentPage(id) {
       document.title = `${title(first?.fault)} · Rankscope`;
       show(head, header(incident, allowed && act));
       show(answer, answerPart(incident, allowed && act));
-      show(now, remediesPart(done, allowed, refresh), doNow(first), impact(incident));
+      show(now, remediesPart(done, allowed, refresh), doNow(first, incident.status === "resolved"), impact(incident));
       show(evidence, quotedLines(incident.leftovers), first && h("section", {}, h("h2", {}, t("evidence.why", { fault: title(first.fault) })), h("p", { class: "fine" }, t("evidence.help")), evidenceTable(first.evidence)));
       show(others, stacks(incident), profiles(incident), hypotheses(cause), development(incident), sources(incident.leftovers));
       show(side, nextChecks(cause), separating && separatingPart(separating, incident, allowed, acting(path, refresh)), !past() && similarPart(alike), timeline(incident), quality(cause));

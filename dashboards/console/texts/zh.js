@@ -41,7 +41,7 @@ export default {
   "incident.assigned": "指派给 {to}", "incident.resolved": "{at} 解决", "incident.ack": "确认", "incident.resolve": "标记已解决",
   "answer.shows": "作业的表现：", "answer.nosymptom": "没有记录症状", "answer.likely": "最可能的原因", "answer.notknown": "未知", "answer.nocause": "目录中没有哪个原因有足够的证据。下面是观察到的情况；后续检查可以缩小范围。",
   "answer.probability": "概率 {value}", "answer.score": "得分 {value}", "answer.unknown": "（未知 {value}）",
-  "now.title": "现在怎么做", "now.nothing": "没有紧急事项；请看后续检查。", "now.runbook": "处置手册：",
+  "now.title": "现在怎么做", "now.again": "如果再次出现怎么做", "now.nothing": "没有紧急事项；请看后续检查。", "now.runbook": "处置手册：",
   "actions.title": "已采取的处置", "actions.help": "采集器针对根因所做的处置，或在演练模式下本会做的处置。是否有效由任务自身的步来判断。", "actions.none": "没有计划任何处置。", "actions.switch": "处置默认关闭。演练模式只显示本会做什么：", "actions.newest": "最新", "actions.record": "处置正确的次数",
   "actions.dry": "（演练）", "actions.due": "若无人否决，开始于：", "actions.veto": "否决", "actions.undo": "撤销", "actions.unchecked": "不经检查", "actions.undo_unchecked": "未通过检查也撤销", "actions.steps": "每一步", "actions.paces": "步时间之前：{before}，之后：{after}",
   "actions.taken": "已执行", "actions.right": "已恢复", "actions.wrong": "未恢复", "actions.undetermined": "无法判断", "actions.vetoed": "已否决", "actions.withdrawn": "已撤回", "actions.failed": "失败", "actions.undone": "已撤销",

@@ -23,7 +23,7 @@ PLAIN = SimulationScenario("plain", "", 300.0, SimulatedCluster(slots=8), (JOB,)
         ("device_lanes", {"kind": "pcie_degraded", "lanes": 0.5}, 1.0),
         ("device_lanes", {"kind": "pcie_degraded", "lanes": 1.0, "generations": 1}, 0.0),
         ("stack_gathering", {"kind": "rank0_gather", "seconds": 0.5}, 1.0),
-        ("stack_gathering", {"kind": "rank0_gather", "seconds": 0.06}, 0.0),
+        ("stack_gathering", {"kind": "rank0_gather", "seconds": 0.04}, 0.0),
         ("stack_loading", {"kind": "dataloader_slow", "seconds": 0.5, "scope": "host"}, 0.0),
         ("stack_fetching", {"kind": "dataloader_slow", "seconds": 0.5, "scope": "host"}, 1.0),
         ("stack_collecting", {"kind": "gc_pause", "seconds": 0.3, "chance": 0.2}, 1.0),

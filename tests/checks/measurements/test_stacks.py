@@ -1,4 +1,4 @@
-"""Stacks of ranks, a few times a second: who saves, gathers or prepares data, and how much."""
+"""Stacks of ranks, again and again: who saves, gathers or prepares data, and how much."""
 
 import itertools
 import subprocess
@@ -13,30 +13,22 @@ JOINING = "all_gather_object (distributed_c10d.py:3000)", "report (metrics.py:7)
 FETCHING = "fetch (fetch.py:44)", "__next__ (dataloader.py:630)"
 
 
-def dumped(*calls):
-    """Return what py-spy writes: another thread first, and the main one."""
-    lines = ["Process 7: python train.py", 'Thread 9 (idle): "loader"', "    save (files.py:1)"]
-    lines += ['Thread 7 (active): "MainThread"', *(f"    {call}" for call in calls)]
-    return "\n".join([*lines, "    <module> (train.py:99)"])
+OUTERMOST = ("<module> (train.py:99)",)
 
 
 @pytest.fixture
-def shares(monkeypatch):
+def shares():
     """Return a function that samples ranks whose stacks repeat, and returns rows by device."""
-    monkeypatch.setattr("time.sleep", lambda _seconds: None)
 
-    def sample(kind, calls, *, beyond=True, check="stack_gathering", seconds=201.0):
-        turns = {pid: itertools.cycle(rows) for pid, rows in calls.items()}
-        ticks = itertools.count()
+    def sample(kind, calls, *, beyond=True, check="stack_gathering", looks=200):
+        def record(pid, _seconds):
+            rows = calls[pid]
+            if isinstance(rows, Exception):
+                raise rows
+            return [(*row, *OUTERMOST) for row in itertools.islice(itertools.cycle(rows), looks)]
 
-        def dump(pid):
-            found = next(turns[pid])
-            if isinstance(found, Exception):
-                raise found
-            return dumped(*found)
-
-        order = CheckOrder(check, seconds=seconds, ranks=tuple((pid - 100, pid) for pid in calls))
-        rows = stacks.measured(order, kind, beyond=beyond, dump=dump, now=lambda: next(ticks))
+        order = CheckOrder(check, seconds=10.0, ranks=tuple((pid - 100, pid) for pid in calls))
+        rows = stacks.measured(order, kind, beyond=beyond, record=record)
         return {row.device: row for row in rows}
 
     return sample
@@ -49,14 +41,23 @@ def test_who_gathers_a_quarter_of_its_time_stands_out_from_its_neighbours(shares
 
 
 def test_of_few_stacks_nothing_is_said(shares):
-    often = [JOINING, TRAINING, TRAINING, TRAINING, TRAINING]
-    rows = shares(stacks.GATHERING, {100: often, 101: [TRAINING], 102: [TRAINING]}, seconds=31.0)
+    now_and_then = [JOINING, *[TRAINING] * 9]
+    ranks = {100: now_and_then, 101: [TRAINING], 102: [TRAINING]}
+    rows = shares(stacks.GATHERING, ranks, looks=30)
     assert "30 stacks" in rows["rank 0"].missing
-    assert (-0.1,) == rows["rank 1"].samples
+
+
+def test_looks_within_one_long_call_are_one_look(shares):
+    """Two seconds in a gather, of ten: more or fewer would be no surprise."""
+    once = [*[JOINING] * 40, *[TRAINING] * 160]
+    rows = shares(stacks.GATHERING, {100: once, 101: [TRAINING], 102: [TRAINING]})
+    assert "too few to tell" in rows["rank 0"].missing
 
 
 def test_what_all_ranks_do_alike_is_no_excess(shares):
-    rows = shares(stacks.LOADING, {pid: [FETCHING, TRAINING] for pid in (100, 101, 102)})
+    rows = shares(
+        stacks.LOADING, {pid: [FETCHING, TRAINING] for pid in (100, 101, 102)}, looks=4000
+    )
     assert [(0.0,)] * 3 == [row.samples for row in rows.values()]
 
 
@@ -70,7 +71,7 @@ def test_saving_is_a_ranks_own_share(shares):
 
 def test_a_rank_that_nobody_may_look_into_is_not_measured(shares):
     refused = subprocess.CalledProcessError(1, "py-spy")
-    rows = shares(stacks.GATHERING, {100: [TRAINING], 101: [refused]})
+    rows = shares(stacks.GATHERING, {100: [TRAINING], 101: refused})
     assert "py-spy" in rows["rank 1"].missing
     assert "no other rank" in rows["rank 0"].missing
 
@@ -84,9 +85,8 @@ PAUSED = "gc_collect_main (libpython3.11.so.1.0)", "step (train.py:5)"
 
 
 @pytest.fixture
-def collecting(monkeypatch, tmp_path):
+def collecting(tmp_path):
     """Return a function that samples ranks for garbage collection, of one row."""
-    monkeypatch.setattr("time.sleep", lambda _seconds: None)
 
     def sample(calls, *, names=True):
         interpreter = tmp_path / "python3"
@@ -96,13 +96,10 @@ def collecting(monkeypatch, tmp_path):
             folder.mkdir(parents=True)
             (folder / "root").symlink_to("/")
             (folder / "maps").write_text(f"5500-5600 r-xp 0000 08:01 11      {interpreter}\n")
-        turns = {pid: itertools.cycle(rows) for pid, rows in calls.items()}
-        ticks = itertools.count()
         ranks = tuple((pid - 100, pid) for pid in calls)
         (row,) = stacks.collecting(
             CheckOrder("stack_collecting", seconds=201.0, ranks=ranks),
-            dump=lambda pid: dumped(*next(turns[pid])),
-            now=lambda: next(ticks),
+            record=lambda pid, _: list(itertools.islice(itertools.cycle(calls[pid]), 200)),
             root=tmp_path,
         )
         return row

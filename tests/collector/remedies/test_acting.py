@@ -310,6 +310,50 @@ def test_an_undo_takes_back_what_was_done(new_runner, happens, passes, executor,
     assert ("undone", "") == (only(store).state, only(store).undo)
 
 
+def test_an_undo_is_not_given_up_for_time_in_which_no_collector_ran(
+    new_runner, happens, passes, executor, store, clock
+):
+    runner = new_runner()
+    happens()
+    passes(runner, 80)
+    store.want_undo_of_remedy(only(store).id, by="ann", note="repaired", now=clock.at)
+    clock.at += 5000
+    executor.raises = [UnansweredOrderError("503")]
+    passes(new_runner(), 60)
+    assert ("undone", "") == (only(store).state, only(store).undo)
+
+
+def test_a_job_that_stood_and_makes_steps_again_is_left_alone(
+    new_runner, happens, passes, executor, store, flow
+):
+    """Its incident stays open until the job has been calm for a while."""
+    runner = new_runner()
+    happens(slowdown=None)
+    passes(runner, 40, slowdown=None)
+    flow.moves(last_step=103)
+    passes(runner, 60, slowdown=None)
+    assert [] == executor.orders
+    assert "the job makes steps again" == only(store).reason
+    passes(runner, 60, slowdown=None)
+    assert [("exclude_node", "gpu-1")] == executor.orders
+
+
+def test_a_job_that_is_as_fast_as_usual_again_is_left_alone(
+    new_runner, happens, passes, executor, store, flow
+):
+    runner = new_runner()
+    flow.moves(step_seconds=3.0)
+    happens(slowdown=2.0)
+    passes(runner, 40, slowdown=2.0)
+    flow.moves(step_seconds=1.6)
+    passes(runner, 60, slowdown=2.0)
+    assert [] == executor.orders
+    assert "the job is as fast as usual again" == only(store).reason
+    flow.moves(step_seconds=2.9)
+    passes(runner, 20, slowdown=2.0)
+    assert [("exclude_node", "gpu-1")] == executor.orders
+
+
 def test_the_same_incident_asks_for_the_same_action_once(
     new_runner, happens, passes, executor, flow
 ):
