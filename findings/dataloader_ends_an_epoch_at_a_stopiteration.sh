@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# torch 2.13.0, DataLoader over a data set with a length whose __getitem__ reads on in a file of its own with next(),
-# which is empty sooner than it should be: without workers, with two, and with one whose file is shorter than the other's.
+# torch 2.13.0, DataLoader over a data set with a length whose __getitem__ reads on in a file of its own with
+# next(), which is empty sooner than it should be: without workers, with two, and with one whose file is shorter
+# than the other's.
 #
-# Guess: an error, as Python makes of a StopIteration within a generator (RuntimeError), and as any other exception
-# of a worker, which comes with its traceback; at the least a warning that batches are missing, as there is one
-# where a data set hands out more than its length. Seen: the loop ends as if the epoch were over, without a word. A
-# worker carries the StopIteration over to the process that trains, where it ends the loop for all workers:
-# batches that the others had made are thrown away. So one short shard makes each epoch short, which nothing shows
-# but the number of steps; a rank of several whose epoch is shorter than that of the others leaves them in an
-# all-reduce, and is the one that looks done. With a default, next(file, None), or next() in a function that raises
-# another error, it would be seen.
+# Guess: an error, as Python makes of a StopIteration within a generator (RuntimeError), and as any other
+# exception of a worker, which comes with its traceback; at the least a warning that batches are missing, as there
+# is one where a data set hands out more than its length. Seen: the loop ends as if the epoch were over, without a
+# word. A worker carries the StopIteration over to the process that trains, where it ends the loop for all
+# workers: batches that the others had made are thrown away. So one short shard makes each epoch short, which
+# nothing shows but the number of steps; a rank of several whose epoch is shorter than that of the others leaves
+# them in an all-reduce, and is the one that looks done. With a default, next(file, None), or next() in a function
+# that raises another error, it would be seen.
 #
-# Installs torch in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where
-# pip finds a build for CPUs); a minute or two.
+# Installs torch in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where pip finds a
+# build for CPUs); a minute or two.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

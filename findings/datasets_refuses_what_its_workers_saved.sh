@@ -2,12 +2,13 @@
 # datasets 5.2.0 with torchdata 0.11.0 on torch 2.13.0: a stream of eight shards, shuffled, in a
 # StatefulDataLoader; its state is saved in the middle and loaded into a new loader that is made alike.
 #
-# Guess: it goes on where it was, without the samples that were in the buffer, as the documentation says. Seen: that is so without workers and with one. With two or more workers, which have the shards divided
-# among them, saving goes well at every step, and none of what was saved can be loaded: the state of a worker has as many
-# entries as it has shards, and is put into that of a stream with all shards, before they are divided. So each start
-# after a failure ends with IndexError out of a worker, and the position is lost; without loading it the data
-# begins anew. A stream that is not shuffled goes on to the sample, with any number of workers: who tries
-# it with that one sees nothing.
+# Guess: it goes on where it was, without the samples that were in the buffer, as the documentation says. Seen:
+# that is so without workers and with one. With two or more workers, which have the shards divided among them,
+# saving goes well at every step, and none of what was saved can be loaded: the state of a worker has as many
+# entries as it has shards, and is put into that of a stream with all shards, before they are divided. So each
+# start after a failure ends with IndexError out of a worker, and the position is lost; without loading it the
+# data begins anew. A stream that is not shuffled goes on to the sample, with any number of workers: who tries it
+# with that one sees nothing.
 #
 # Installs them in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where pip finds a
 # build of torch for CPUs); two minutes.

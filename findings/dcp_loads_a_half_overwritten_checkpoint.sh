@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# torch 2.13.0, two ranks over gloo, sharded weights: torch.distributed.checkpoint.save twice into one folder, as a job
-# does that keeps "latest", and rank 1 is killed in the second save before it wrote its part.
+# torch 2.13.0, two ranks over gloo, sharded weights: torch.distributed.checkpoint.save twice into one folder, as
+# a job does that keeps "latest", and rank 1 is killed in the second save before it wrote its part.
 #
 # Guess: .metadata is what makes a folder a checkpoint and is written last, so that a save that was cut short
 # leaves none, and load refuses; or parts of both lives are kept until the second one is whole. Seen: the
-# .metadata of the first save stays, the parts have the same names and sizes, and each is written over the old
-# one in its place. load() takes the folder without a word: half of each weight is of update 2 and half of
-# update 1, and the number of the update, which one rank writes for all, says one of the two. The loss after the restart is
-# that of weights which never were. A warning that a checkpoint is overwritten comes with each such save, also where
-# all goes well. In a folder of its own the half save has no .metadata, and is refused.
+# .metadata of the first save stays, the parts have the same names and sizes, and each is written over the old one
+# in its place. load() takes the folder without a word: half of each weight is of update 2 and half of update 1,
+# and the number of the update, which one rank writes for all, says one of the two. The loss after the restart is
+# that of weights which never were. A warning that a checkpoint is overwritten comes with each such save, also
+# where all goes well. In a folder of its own the half save has no .metadata, and is refused.
 #
-# Installs torch in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where
-# pip finds a build for CPUs); a minute or two.
+# Installs torch in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where pip finds a
+# build for CPUs); a minute or two.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -60,17 +60,19 @@ else:
     halves = loaded["weight"].full_tensor().reshape(2, -1)
     if rank == 0:
         assert all((half == half[0]).all() for half in halves)
-        print(f"loaded: weight is of updates {[int(half[0]) for half in halves]}, update {loaded['update'].item()}", flush=True)
+        updates = [int(half[0]) for half in halves]
+        print(f"loaded: weight is of updates {updates}, update {loaded['update'].item()}", flush=True)
 PYTHON
 ranks() { "$folder/venv/bin/torchrun" --standalone --nproc-per-node 2 "$folder/ranks.py" "$@" 2>&1 || true; }
 for second in step_2 latest; do
   rm -rf "$folder/latest"
   ranks save "$folder/latest" "$folder/$second" >"$folder/log"
-  echo "killed in the save into $second, which has: $(ls -A "$folder/$second" | paste -sd' ')"
+  echo "killed in the save into $second, which has: $(find "$folder/$second" -type f -printf '%f ')"
 done
 ranks load "$folder/latest" "$folder/latest" >"$folder/log"
 grep "^loaded" "$folder/log" || true
-if ! grep -qE "^loaded: weight is of updates \[2, 1\], update [12]$" "$folder/log" || [ -e "$folder/step_2/.metadata" ]; then
+if ! grep -qE "^loaded: weight is of updates \[2, 1\], update [12]$" "$folder/log" ||
+  [ -e "$folder/step_2/.metadata" ]; then
   echo "this has changed"
   exit 1
 fi

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# torch 2.13.0, three replicas under DDP over gloo, torch.distributed.checkpoint.save of the model, its optimizer and
-# what each rank keeps for itself: the weights of rank 2 are no longer those of the others.
+# torch 2.13.0, three replicas under DDP over gloo, torch.distributed.checkpoint.save of the model, its optimizer
+# and what each rank keeps for itself: the weights of rank 2 are no longer those of the others.
 #
 # Guess: of what is the same on all ranks rank 0's is written, so that the replica that went wrong is gone after a
 # restart; what is no part of the model, such as the position in the data and the state of the random numbers,
 # comes back to each rank as its own. Seen: a key that several ranks have is written by one of them, by whichever
 # has the fewest bytes so far. So the checkpoint is made of all replicas: here two of eight tensors are rank 2's,
-# momentum is taken from other ranks than its weight, and after the restart all ranks have that mixture, which is the state
-# of none before, and agree, so that nothing that compares replicas sees it. A NaN or a flipped bit of one
-# rank is in it or not by the sizes of the tensors. Of the ranks' own values one rank's is kept and all
-# ranks get it: all draw the same random numbers and go on at the same place in the data. No warning, neither while it
+# momentum is taken from other ranks than its weight, and after the restart all ranks have that mixture, which is
+# the state of none before, and agree, so that nothing that compares replicas sees it. A NaN or a flipped bit of
+# one rank is in it or not by the sizes of the tensors. Of the ranks' own values one rank's is kept and all ranks
+# get it: all draw the same random numbers and go on at the same place in the data. No warning, neither while it
 # saves nor while it loads. A key with the rank's number in its name is kept for each.
 #
-# Installs torch in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where
-# pip finds a build for CPUs); a minute or two.
+# Installs torch in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where pip finds a
+# build for CPUs); a minute or two.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

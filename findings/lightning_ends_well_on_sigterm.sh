@@ -4,10 +4,10 @@
 # as where one node of two is drained.
 #
 # Guess: the process ends with 143, the code of the signal, or with 1 as after Ctrl-C; of two ranks both end after
-# the step, since the rank that was told tells the others. Seen: alone it leaves fit() by an exception of
-# the kind of SystemExit without a code, so that the process ends with 0: a pod is "Succeeded", a job complete, and nobody
-# starts it again, with an epoch that has a long way to go and no checkpoint, which it does not make by
-# itself. Ctrl-C ends with 1. Of two ranks the one that was told waits in its own message to the other while that one
+# the step, since the rank that was told tells the others. Seen: alone it leaves fit() by an exception of the kind
+# of SystemExit without a code, so that the process ends with 0: a pod is "Succeeded", a job complete, and nobody
+# starts it again, with an epoch that has a long way to go and no checkpoint, which it does not make by itself.
+# Ctrl-C ends with 1. Of two ranks the one that was told waits in its own message to the other while that one
 # waits for a gradient: both live on without a step until gloo's time-out of half an hour, and another SIGTERM
 # does nothing.
 #

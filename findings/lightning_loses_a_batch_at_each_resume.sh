@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# lightning 2.6.6 with torchdata 0.11.0 on torch 2.13.0: a stream of data that can be set back to where it was, in a
-# StatefulDataLoader, with a ModelCheckpoint every three steps; started again from one of them.
+# lightning 2.6.6 with torchdata 0.11.0 on torch 2.13.0: a stream of data that can be set back to where it was, in
+# a StatefulDataLoader, with a ModelCheckpoint every three steps; started again from one of them.
 #
-# Guess: the Trainer saves the loader's state and gives it back, so that the resumed run goes on with the batch after
-# the last one that was trained. Seen: that is so for data with a length. Without one the Trainer takes one batch
-# ahead, to know which is the last, and saves the state of a loader that has handed out one batch more than was trained. That
-# batch is never trained, at each restart one on each rank, without a warning, and the numbers of steps and
-# batches go on as if it had been. Workers make no difference.
+# Guess: the Trainer saves the loader's state and gives it back, so that the resumed run goes on with the batch
+# after the last one that was trained. Seen: that is so for data with a length. Without one the Trainer takes one
+# batch ahead, to know which is the last, and saves the state of a loader that has handed out one batch more than
+# was trained. That batch is never trained, at each restart one on each rank, without a warning, and the numbers
+# of steps and batches go on as if it had been. Workers make no difference.
 #
 # Installs them in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where pip finds a
 # build of torch for CPUs); two minutes.
@@ -75,7 +75,8 @@ class Model(lightning.LightningModule):
 
 def train(data, workers, start=None):
     model = Model()
-    saves = ModelCheckpoint(FOLDER / f"{data.__name__}{workers}", every_n_train_steps=3, save_top_k=-1, filename="{step}")
+    place = FOLDER / f"{data.__name__}{workers}"
+    saves = ModelCheckpoint(place, every_n_train_steps=3, save_top_k=-1, filename="{step}")
     trainer = lightning.Trainer(
         accelerator="cpu", devices=1, max_epochs=2, logger=False, enable_progress_bar=False,
         enable_model_summary=False, callbacks=[saves],
@@ -93,8 +94,9 @@ for data, workers in ((Table, 0), (Stream, 0), (Stream, 1)):
         of_epoch = [batch for epoch, _, batch in whole[start:] if epoch == 0]
         left = [batch for epoch, _, batch in resumed if epoch == 0]
         lost = [batch for batch in of_epoch if batch not in left]
-        print(f"{data.__name__}, {workers} workers, from step {start}: of the epoch's {len(of_epoch)} batches that were left "
-              f"{len(left)} are trained, never {lost}; the next epoch has {sum(1 for row in resumed if row[0] == 1)} of 7", flush=True)
+        later = sum(1 for row in resumed if row[0] == 1)
+        print(f"{data.__name__}, {workers} workers, from step {start}: of {len(of_epoch)} batches left of the "
+              f"epoch {len(left)} are trained, never {lost}; the next epoch has {later} of 7", flush=True)
         if data is Table:
             same = same and lost == [] and resumed == whole[start:]
         else:

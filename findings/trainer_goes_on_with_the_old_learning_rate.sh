@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# transformers 5.24.0 with accelerate 1.15.0 on torch 2.13.0: a Trainer that is started again from an earlier checkpoint
-# with one argument changed, as one does after a loss that went up: a tenth of the learning rate, another weight decay,
-# another beta, a lower bound of the gradient's norm, twice the epochs, another schedule.
+# transformers 5.24.0 with accelerate 1.15.0 on torch 2.13.0: a Trainer that is started again from an earlier
+# checkpoint with one argument changed, as one does after a loss that went up: a tenth of the learning rate,
+# another weight decay, another beta, a lower bound of the gradient's norm, twice the epochs, another schedule.
 #
 # Guess: what is given holds from the first new update on; where it cannot, there is a warning, as there is where
 # steps between saves or the batch differ. Seen: learning_rate, weight_decay and the betas do nothing, to the last
 # bit of every loss: they lie in the optimizer's and the schedule's state and are restored from there, without a
-# warning, while the arguments that are saved and sent to trackers show the new ones. What is not in that state holds:
-# the bound of the norm, and the schedule's shape, which is computed anew over the old rate, from the second update on,
-# so that twice the epochs raise the rate at once. Who goes back, lowers the rate and sees the same spike again blames
-# the data.
+# warning, while the arguments that are saved and sent to trackers show the new ones. What is not in that state
+# holds: the bound of the norm, and the schedule's shape, which is computed anew over the old rate, from the
+# second update on, so that twice the epochs raise the rate at once. Who goes back, lowers the rate and sees the
+# same spike again blames the data.
 #
 # Installs them in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where pip finds a
 # build of torch for CPUs); two minutes.

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# transformers 5.24.0 with accelerate 1.15.0 on torch 2.13.0: a Trainer with enable_jit_checkpoint=True, for nodes that
-# are taken away, gets the SIGTERM for which that is made: alone, and as two ranks over gloo of which the second gets
-# it a quarter of a second later, as from another node.
+# transformers 5.24.0 with accelerate 1.15.0 on torch 2.13.0: a Trainer with enable_jit_checkpoint=True, for nodes
+# that are taken away, gets the SIGTERM for which that is made: alone, and as two ranks over gloo of which the
+# second gets it a quarter of a second later, as from another node.
 #
 # Guess: it saves and ends, with 143 or another code that says that it was ended; ranks agree on the step, as
 # updates bind them. Seen: alone it saves, and train() returns as if all steps were made; what stands below it in
-# the script (evaluation, the final save, the upload) runs on a model of a few steps, the exit code is 0, and a pod is "Succeeded",
-# a job done. Of two ranks each has a timer of its own, three seconds from its own signal, and saves at the step at
-# which that runs out, without asking the other: rank 0 leaves the loop to save while rank 1 is in an all-reduce of
-# the next step. Neither ends, and who started them kills them when the grace is over. What is left is a folder that
-# holds "checkpoint-is-incomplete.txt" and no more; it is the newest one, and
-# resume_from_checkpoint=True takes it, whatever that file says, and fails at each start, though an older one is whole.
+# the script (evaluation, the final save, the upload) runs on a model of a few steps, the exit code is 0, and a
+# pod is "Succeeded", a job done. Of two ranks each has a timer of its own, three seconds from its own signal, and
+# saves at the step at which that runs out, without asking the other: rank 0 leaves the loop to save while rank 1
+# is in an all-reduce of the next step. Neither ends, and who started them kills them when the grace is over. What
+# is left is a folder that holds "checkpoint-is-incomplete.txt" and no more; it is the newest one, and
+# resume_from_checkpoint=True takes it, whatever that file says, and fails at each start, though an older one is
+# whole.
 #
 # Installs them in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where pip finds a
 # build of torch for CPUs); two minutes.
@@ -124,7 +125,8 @@ same = codes == [0] and went_on is not None
 two = folder / "two"
 codes, text = run(two, 2)
 name, files, older = newest(two)
-print(f"two ranks, 20 s later: {['lives' if code is None else code for code in codes]}; {name} has {files}; older: {older}", flush=True)
+print(f"two ranks, 20 s later: {['lives' if code is None else code for code in codes]}; {name} has {files}; "
+      f"older: {older}", flush=True)
 same = same and codes == [None, None] and older != []
 codes, text = run(two, 1, resumed=True)
 print(f"started again: exit code {codes[0]}: {text.strip().splitlines()[-1].replace(str(folder), '')}", flush=True)
