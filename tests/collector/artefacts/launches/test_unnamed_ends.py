@@ -16,7 +16,8 @@ def test_one_rank_that_sigkill_ended_while_its_launcher_lived_is_critical(first)
         "W0513 12:00:40.981000 146 torch/distributed/elastic/multiprocessing/api.py:897] Sending "
         "process 14751 closing signal SIGTERM\n"
     )
-    document = first(steps(1) + asked + TABLE.format(0, -9))
+    heard = "[rank: 1] Received SIGTERM: 15\n"
+    document = first(steps(1) + asked + heard + TABLE.format(0, -9))
     assert ((CRASH, [0], "gpu-2"), "critical") == (cause(document), document["severity"])
 
 
@@ -43,11 +44,13 @@ ASKED = {
     "Sending process 14751 closing signal SIGTERM\n",
     "torch.distributed.launch": "Killing subprocess 14750\nKilling subprocess 14751\n",
     "spawn": "Terminating process 14751 via signal SIGTERM\n",
+    "Lightning": "[rank: 1] Received SIGTERM: 15\n",
+    "transformers": "SIGTERM received, will request JIT checkpoint after 3s\n",
 }
 
 
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
-def test_a_launcher_that_ends_its_processes_and_says_no_reason_is_all_that_is_known(first, asked):
+def test_a_process_that_was_asked_to_end_without_a_reason_is_all_that_is_known(first, asked):
     document = first(steps(1) + asked)
     assert "unknown" == document["root_cause"]["hypotheses"][0]["fault"]
     assert asked.splitlines()[0] == document["leftovers"]["lines"][0]["text"]
