@@ -1,7 +1,8 @@
-"""Tables that `key_averages().table()` of torch.profiler prints: a row for each kind of operation.
+"""Tables of profilers with a row for each kind of operation: torch's and Lightning's.
 
-The head names the columns, of which there are more with devices, memory or shapes. Columns are
-apart by two blanks at least, names are cut off. Below stand the totals of host and devices.
+`key_averages().table()` of torch.profiler: the head names the columns, of which there are more with
+devices, memory or shapes. They are apart by two blanks at least, names are cut off. Below stand the
+totals of host and devices. Lightning's simple profiler: cells between bars, the total in a row.
 """
 
 import re
@@ -11,6 +12,8 @@ from dataclasses import dataclass, field
 _APART = re.compile(r"\s{2,}")
 _DASHES = re.compile(r"[\s-]{20,}")
 _HEAD = ("Name", "Self CPU %", "# of Calls")
+_SIMPLE, _SIMPLE_CELLS = ("Action", "Mean duration (s)", "Num calls", "Total time (s)"), 4
+_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,9})?(?:e[-+]\d{1,3})?")
 _TOTAL = re.compile(
     r"(?:Self )?(?P<of>CPU|CUDA|XPU|NPU|HPU|MTIA|PrivateUse1|Device) time total: "
     r"(?P<time>[\d.]{1,20}\w{1,2})"
@@ -53,7 +56,11 @@ class ProfileTable:
 
 def read(lines: Sequence[str]) -> list[ProfileTable]:
     """Return all tables of a log; lines count from 1."""
-    found: list[ProfileTable] = []
+    found = [
+        table
+        for place, line in enumerate(lines)
+        if all(text in line for text in _SIMPLE) and (table := _simple(lines, place)).rows
+    ]
     for place, line in enumerate(lines):
         rows = list(_rows(lines, place)) if all(text in line for text in _HEAD) else []
         if not rows:
@@ -68,6 +75,23 @@ def read(lines: Sequence[str]) -> list[ProfileTable]:
                     table.device_seconds = seconds
         found.append(table)
     return found
+
+
+def _simple(lines: Sequence[str], head: int) -> ProfileTable:
+    """Return Lightning's table below a head: action, mean, calls and seconds in all."""
+    table = ProfileTable()
+    for place in range(head + 1, min(len(lines), head + _MOST_ROWS)):
+        line = lines[place].strip()
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if _DASHES.fullmatch(line):
+            continue
+        if len(cells) < _SIMPLE_CELLS or not _NUMBER.fullmatch(cells[3]):
+            break
+        if cells[0] == "Total":
+            table.cpu_seconds = float(cells[3])
+        elif cells[2].isdigit():
+            table.rows.append(ProfileRow(place + 1, cells[0], float(cells[3]), int(cells[2])))
+    return table
 
 
 def _rows(lines: Sequence[str], head: int) -> Iterator[ProfileRow]:
