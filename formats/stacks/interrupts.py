@@ -19,7 +19,7 @@ _CALL = re.compile(
     r"|(?P<old>[~/][^\s:]{0,1000}\.py) in (?P<called>[\w.<>]{1,200})\("
     r"|\u2502 (?P<boxed>[~/]\S{1,1000}\.py):(?P<at>\d{1,7}) in(?: (?P<inside>[\w.<>]{1,200}))?(?= )"
 )
-"""A call of a traceback, as Python writes it, as newer and older IPython do, and in the box of rich,
+"""A call of a traceback, as Python writes it, as newer and older IPython do, and in rich boxes,
 which breaks lines before a long name.
 """
 _GIVEN_UP = re.compile(r"KeyboardInterrupt(?::.{0,200})?")
