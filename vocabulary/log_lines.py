@@ -50,6 +50,11 @@ DEVICES_IDLE = "log.devices_idle"
 RESUME_CLIMBS = "log.resume_climbs"
 """Stands for rows of a loss that climbs away from where the training was taken up again."""
 
+RESUME_EXPLAINED = "log.resume_explained"
+"""Stands for what explains a loss that is higher since a resume: evaluations that are alike before
+and after it, or a name by which it is a mean over what came before.
+"""
+
 LOSSES_STAND = "log.losses_stand"
 """Stands for rows of several losses of which one is 0 and the others one number, up to the last."""
 

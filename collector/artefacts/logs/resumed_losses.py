@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from ....formats.training_logs import cleaning, named, reloads, resumes
 from ....formats.training_logs.learned import fields, names
 from ....formats.training_logs.learned.fields import LineField
-from ....vocabulary.log_lines import RESUME_CLIMBS
-from ....vocabulary.samples import TelemetryResource
+from ....vocabulary.log_lines import RESUME_CLIMBS, RESUME_EXPLAINED
+from ....vocabulary.samples import Event, Scalar, TelemetryResource
 from ..found import ArtefactContents
 from . import pasted
 from .pasted import PastedLine, PastedLog
@@ -25,6 +25,9 @@ FIRST, LAST, FEWEST = 2, 3, 5
 TIMES, NEAR = 2.0, 1.5
 """By what factor the last rows stand above the first ones, and above the level before; and within
 which the first ones and that level lie."""
+
+SAME = 0.05
+"""Share by which the losses of two evaluations of one checkpoint may differ."""
 
 WARMS = 1.5
 """A learning rate that rises by this factor over the rows warms up."""
@@ -49,13 +52,18 @@ class _LossRow:
 class _LossRows:
     """The rows of a training before and after its last resume, and the level by evaluations.
 
-    told: a line says that it resumed. evaluated: the last evaluation above the rows after it.
+    told: a line says that it resumed. evaluated: the last evaluation above the rows after it,
+    evaluated_before: the last one above the resume; newest: the last one of all so far.
     """
 
     before: list[_LossRow] = field(default_factory=list[_LossRow])
     after: list[_LossRow] = field(default_factory=list[_LossRow])
     told: bool = False
     evaluated: float | None = None
+    evaluated_before: float | None = None
+    newest: float | None = None
+    mean: bool = False
+    """The loss is one that is averaged over what came before."""
     later: bool = False
     """The first row is of a later epoch than the first one."""
 
@@ -69,6 +77,14 @@ def add(
     if found.telling:
         return
     for log, line in said:
+        if line.signature == RESUME_EXPLAINED:
+            # It is known when the first losses are compared.
+            first = min((sample.at for _, sample in found.samples), default=log.at)
+            pairs: dict[str, Scalar] = {
+                "signature": line.signature, "role": "confirmation", "text": line.text,
+            }  # fmt: skip
+            found.events.append(Event("log.fault", first, pairs, resource))
+            continue
         pasted.tell(log, line, resource, found)
         found.understood(log.name, "log of a form of its own, by its losses")
 
@@ -77,14 +93,34 @@ def read(lines: Sequence[str]) -> PastedLine | None:
     """Return the last row of a loss that climbs after a resume, None where none does."""
     rows = _read(lines)
     level, climbed = _level(rows), rows.after
-    if level is None or len(climbed) < FEWEST or not _climbs(climbed, level):
-        return None
+    if rows.mean or level is None or len(climbed) < FEWEST or not _climbs(climbed, level):
+        return _explained(rows)
     first, last = climbed[0], climbed[-1]
     text = (
         f"the loss climbs from {first.loss:.3g} after the resume to {last.loss:.3g}, where it had "
         f"been {level:.3g}: {cleaning.shown(last.text)}"
     )
     return PastedLine(last.line, RESUME_CLIMBS, text, guessed=not rows.told)
+
+
+def _explained(rows: _LossRows) -> PastedLine | None:
+    """Return why a loss may be higher since a resume, None where nothing says it.
+
+    What was loaded is what was saved, by their evaluations, the losses are means that begin anew,
+    or the learning rate warms up.
+    """
+    old, new = rows.evaluated_before, rows.evaluated
+    if not rows.told or not rows.before or not rows.after:
+        return None
+    if old is not None and new is not None and abs(new - old) <= SAME * abs(old):
+        text = f"an evaluation of what was loaded has a loss of {new:.3g}, before it was {old:.3g}"
+    elif rows.mean:
+        text = "the losses are means over what came before, which begin anew"
+    elif _warms(rows.after) and rows.after[0].loss <= max(row.loss for row in rows.before[-LAST:]):
+        text = "the learning rate warms up anew, from a loss that is as before"
+    else:
+        return None
+    return PastedLine(rows.after[0].line, RESUME_EXPLAINED, text)
 
 
 def _level(rows: _LossRows) -> float | None:
@@ -104,9 +140,13 @@ def _climbs(rows: Sequence[_LossRow], level: float) -> bool:
     if not 0 < max(first) <= NEAR * level:
         return False
     high = max(TIMES * max(first), NEAR * level)
+    return min(last + soon) >= high and not _warms(rows)
+
+
+def _warms(rows: Sequence[_LossRow]) -> bool:
+    """Tell whether the learning rate of rows warms up."""
     rates = [row.rate for row in rows if row.rate]
-    warms = bool(rates) and max(rates) >= WARMS * rates[0]
-    return min(last + soon) >= high and not warms
+    return bool(rates) and max(rates) >= WARMS * rates[0]
 
 
 def _read(lines: Sequence[str]) -> _LossRows:
@@ -118,19 +158,20 @@ def _read(lines: Sequence[str]) -> _LossRows:
         text = cleaning.clean(line.encode()).text
         if resumes.read(text, 0.0, None) or saved.read(text, 0.0, None):
             rows.before, rows.after = rows.before + rows.after, []
-            rows.told, rows.evaluated = True, None
+            rows.told, rows.evaluated_before, rows.evaluated = True, rows.newest, None
             continue
         said = fields.read(text) if "loss" in text.lower() else []
         if named.of_a_test(text):
             tested = (one.value for one in said if "loss" in one.words)
-            if not rows.after:
-                rows.evaluated = next(tested, rows.evaluated)
+            rows.newest = next(tested, rows.newest)
+            rows.evaluated = rows.evaluated if rows.after else rows.newest
             continue
         loss = _loss(said)
         if loss is None or (label and loss.label != label):
             continue
         if not label:
             label = loss.label
+            rows.mean = names.of_loss(label) == _MEAN
             rows.later = any(names.of_epoch(one.label) and one.value > 1 for one in said)
         rate = next((one.value for one in said if "lr" in one.words), None)
         rows.after.append(_LossRow(number, text, loss.value, rate))
@@ -138,12 +179,10 @@ def _read(lines: Sequence[str]) -> _LossRows:
 
 
 def _loss(said: Sequence[LineField]) -> LineField | None:
-    """Return the loss of a row, None where it has none but means over what came before."""
+    """Return the loss of a row, None where it has none."""
     ranked = [
         (rank, place)
         for place, one in enumerate(said)
         if (rank := names.of_loss(one.label)) is not None
     ]
-    if not ranked or min(ranked)[0] == _MEAN:
-        return None
-    return said[min(ranked)[1]]
+    return said[min(ranked)[1]] if ranked else None

@@ -4,6 +4,7 @@ import pytest
 from tests.collector.artefacts.test_always_an_answer import said
 
 from rankscope.collector.artefacts.logs import resumed_losses
+from rankscope.vocabulary.log_lines import RESUME_CLIMBS, RESUME_EXPLAINED
 
 ROW = "epoch {epoch} step {n}: loss {loss:.4f} lr {rate:.6f}"
 TESTED = "validation: loss 0.31 accuracy 0.95"
@@ -22,7 +23,8 @@ def rows(losses, *, first=401, epoch=14, rates=(), form=ROW):
 
 def told(*lines):
     found = resumed_losses.read([one for part in lines for one in part])
-    return None if found is None else (found.line, found.guessed)
+    climbs = found is not None and found.signature == RESUME_CLIMBS
+    return (found.line, found.guessed) if climbs else None
 
 
 BEFORE = rows(SAME, first=393)
@@ -79,3 +81,44 @@ def test_where_nobody_says_that_it_resumed_it_is_for_information(explain, tmp_pa
     (tmp_path / "job.log").write_text("\n".join([TESTED, *rows(CLIMB)]))
     diagnosis = explain(tmp_path)
     assert "info" == diagnosis.document()["severity"]
+
+
+JUMP = [0.41, 0.43, 0.42, 0.44, 0.41, 0.42, 0.43, 0.41, 0.42, 0.44, 0.43, 0.42]
+BUMP = [0.30, 0.31, 0.34, 0.37, 0.39, 0.41, 0.42, 0.42, 0.41, 0.40, 0.38, 0.36, 0.34, 0.32, 0.30]
+STEADY = [0.30 + n % 3 / 500 for n in range(12)]
+KEPT = rows(STEADY, first=389)
+EXPLAINED = {
+    "evaluated as before": [*KEPT, TESTED, RESUMED, TESTED, *rows(JUMP)],
+    "a mean": [
+        *rows(STEADY, first=389, form="step {n}: avg_loss {loss:.4f}"),
+        RESUMED,
+        *rows(JUMP, form="step {n}: avg_loss {loss:.4f}"),
+    ],
+    "a warm-up": [*KEPT, RESUMED, *rows(BUMP, rates=[1e-4 * (n + 1) for n in range(len(BUMP))])],
+}
+OTHERS = {
+    "a jump": [*KEPT, RESUMED, *rows(JUMP)],
+    "evaluated as worse": [*KEPT, TESTED, RESUMED, TESTED.replace("0.31", "0.40"), *rows(JUMP)],
+    "a warm-up from above": [
+        *KEPT, RESUMED, *rows(JUMP, rates=[1e-4 * (n + 1) for n in range(len(JUMP))])
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", EXPLAINED.values(), ids=EXPLAINED)
+def test_what_explains_a_loss_that_is_higher_since_a_resume_makes_it_none_that_failed(
+    explain, tmp_path, lines
+):
+    found = resumed_losses.read(lines)
+    assert found is not None
+    assert RESUME_EXPLAINED == found.signature
+    (tmp_path / "job.log").write_text("\n".join(lines))
+    diagnosis = explain(tmp_path)
+    assert diagnosis.incident is None or "numerics.bad_resume" != said(diagnosis)[0]
+
+
+@pytest.mark.parametrize("lines", OTHERS.values(), ids=OTHERS)
+def test_a_loss_that_nothing_explains_is_one_that_failed(explain, tmp_path, lines):
+    assert resumed_losses.read(lines) is None
+    (tmp_path / "job.log").write_text("\n".join(lines))
+    assert "numerics.bad_resume" == said(explain(tmp_path))[0]
