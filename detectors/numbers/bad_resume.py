@@ -137,10 +137,10 @@ class BadResumeDetector(Detector):
         if self.of_log and resumed_data.other(window, before, now, again=self._again(earlier, now)):
             return []
         for points in (self.points, max(self.points, LINE)):
-            if points == self.points or (
-                len(now) >= points and not resumed_data.warms(window, float(now.at[0]))
-            ):
+            if points == self.points or len(now) >= points:
                 found = self._risen(window, earlier, before, now, points)
+                if found and points > self.points and resumed_data.warms(window, float(now.at[0])):
+                    return []
                 if found:
                     return found
         return []
