@@ -30,7 +30,7 @@ _LOADER = re.compile(r"(?i)DataLoader(?:Iter|\)#|_n\w*|.{0,60}__next__)|get_trai
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileRow:
+class ProfiledOperation:
     """One kind of operation: what it took with all that it called, s, and how often it ran."""
 
     line: int
@@ -43,12 +43,12 @@ class ProfileRow:
 class ProfileTable:
     """A table, in the order of its lines. Totals are seconds, 0 where the table has none."""
 
-    rows: list[ProfileRow] = field(default_factory=list[ProfileRow])
+    rows: list[ProfiledOperation] = field(default_factory=list[ProfiledOperation])
     cpu_seconds: float = 0.0
     device_seconds: float = 0.0
 
     @property
-    def loading(self) -> ProfileRow | None:
+    def loading(self) -> ProfiledOperation | None:
         """Return the row in which the loop waits for its loader, the longest of several."""
         named = [row for row in self.rows if _LOADER.search(row.name)]
         return max(named, key=lambda row: row.cpu_seconds, default=None)
@@ -90,11 +90,13 @@ def _simple(lines: Sequence[str], head: int) -> ProfileTable:
         if cells[0] == "Total":
             table.cpu_seconds = float(cells[3])
         elif cells[2].isdigit():
-            table.rows.append(ProfileRow(place + 1, cells[0], float(cells[3]), int(cells[2])))
+            table.rows.append(
+                ProfiledOperation(place + 1, cells[0], float(cells[3]), int(cells[2]))
+            )
     return table
 
 
-def _rows(lines: Sequence[str], head: int) -> Iterator[ProfileRow]:
+def _rows(lines: Sequence[str], head: int) -> Iterator[ProfiledOperation]:
     """Yield the rows below a head."""
     columns = _APART.split(lines[head].strip())
     if "CPU total" not in columns:
@@ -110,7 +112,7 @@ def _rows(lines: Sequence[str], head: int) -> Iterator[ProfileRow]:
             return
         seconds, count = _seconds(cells[total]), cells[calls]
         if seconds is not None and count.isdigit():
-            yield ProfileRow(place + 1, cells[0], seconds, int(count))
+            yield ProfiledOperation(place + 1, cells[0], seconds, int(count))
 
 
 def _seconds(text: str) -> float | None:

@@ -82,4 +82,4 @@ def test_the_table_of_lightnings_simple_profiler_is_one_too():
     lines += ["-" * 60, "done"]
     (found,) = profiler_tables.read(lines)
     assert (50.5, 0.0) == (found.cpu_seconds, found.device_seconds)
-    assert found.loading == profiler_tables.ProfileRow(8, rows[3][0], 36.0, 40)
+    assert found.loading == profiler_tables.ProfiledOperation(8, rows[3][0], 36.0, 40)
