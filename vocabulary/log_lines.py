@@ -47,11 +47,20 @@ COMPILES_OFTEN = "log.compiles_often"
 DEVICES_IDLE = "log.devices_idle"
 """Stands for a profile, or a report, by which devices work for a small share of the time."""
 
+RESUME_CLIMBS = "log.resume_climbs"
+"""Stands for rows of a loss that climbs away from where the training was taken up again."""
+
+RESUME_EXPLAINED = "log.resume_explained"
+"""Stands for what explains a loss that is higher since a resume: evaluations that are alike before
+and after it, or a name by which it is a mean over what came before.
+"""
+
 LOSSES_STAND = "log.losses_stand"
 """Stands for rows of several losses of which one is 0 and the others one number, up to the last."""
 
 OF_COLUMNS = frozenset({
     DEVICE_GROWS, HOST_GROWS, SAVES_LONG, DATA_WAITS, COMPILES_OFTEN, DEVICES_IDLE, LOSSES_STAND,
+    RESUME_CLIMBS,
 })  # fmt: skip
 """What many lines of a log show together, and none of them alone."""
 

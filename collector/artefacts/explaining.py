@@ -149,7 +149,7 @@ def _detectors(
         "never_started": {"announced": True},
         "loss_spike": {"few": _FEW_POINTS},
         "divergence": {"orders": _ORDERS},
-        "bad_resume": {"fewest": _FEWEST_BEFORE},
+        "bad_resume": {"fewest": _FEWEST_BEFORE, "of_log": True},
     }
     if found.until is not None:
         ours |= {name: {"over_at": found.until} for name in _OF_THE_END}

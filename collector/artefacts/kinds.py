@@ -30,6 +30,7 @@ from .logs import (
     paces,
     pasted_readings,
     profiles,
+    resumed_losses,
     settling,
     standing_losses,
     survival,
@@ -125,6 +126,7 @@ def _read(
     lost_time.add_read(short.waits, resource, found)
     profiles.add(short.profiled, resource, found)
     standing_losses.add(short.standing, resource, found)
+    resumed_losses.add(short.resumed, resource, found)
     nonfinite_rows.add(short.lost, resource, found)
     last_words.add(of_kind["log"], lines.whose, resource, found)
     paces.add(short.slow, resource, found)

@@ -11,6 +11,7 @@ from ..contract import Detector
 from ..curves import JobCurve
 from ..findings import report
 from ..window import Floats, Ints, JobWindow
+from . import resumed_data
 
 BEFORE = 32
 """Points before the resumed step that say where the loss stood."""
@@ -65,6 +66,7 @@ class BadResumeDetector(Detector):
     points : points after the resume that are compared; two are enough to speak.
     keep : points for which a resume that has recovered is reported.
     fewest : points before the resumed step without which nothing is said.
+    of_log : the losses are those of a log, which may be of other data since, or means begun anew.
 
     Examples
     --------
@@ -103,12 +105,14 @@ class BadResumeDetector(Detector):
         points: int = 5,
         keep: int = 100,
         fewest: int = FEWEST_BEFORE,
+        of_log: bool = False,
     ) -> None:
         self.least = least
         self.severe = severe
         self.points = points
         self.fewest = fewest
         self.keep = keep
+        self.of_log = of_log
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding while the resume is recent or has not recovered."""
@@ -130,12 +134,20 @@ class BadResumeDetector(Detector):
             before = _repeated(earlier, now)
         if len(before) < self.fewest:
             return []
+        if self.of_log and resumed_data.other(window, before, now, again=self._again(earlier, now)):
+            return []
         for points in (self.points, max(self.points, LINE)):
             if points == self.points or len(now) >= points:
                 found = self._risen(window, earlier, before, now, points)
+                if found and points > self.points and resumed_data.warms(window, float(now.at[0])):
+                    return []
                 if found:
                     return found
         return []
+
+    def _again(self, earlier: JobCurve, now: JobCurve) -> bool:
+        """Tell whether the first steps are known from before: they are of the same data."""
+        return _same_steps(earlier, now.index[: self.points]) > -math.inf
 
     def _risen(
         self, window: JobWindow, earlier: JobCurve, before: JobCurve, now: JobCurve, points: int

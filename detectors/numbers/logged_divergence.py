@@ -1,11 +1,12 @@
-"""A loss that is lost by the words of a training script, which gave up over it."""
+"""A loss that is lost by lines of a log: its script gave up, or it climbs after a resume."""
 
 from collections.abc import Sequence
 
 from ...vocabulary.findings import Finding
-from .. import curves
+from ...vocabulary.log_lines import RESUME_CLIMBS
+from .. import curves, tenants
 from ..ended_jobs import EndedJobDetector
-from ..findings import report
+from ..findings import INFORMATION, report
 from ..tenants import own_logs, signature_of, text_of
 from ..window import JobWindow
 
@@ -13,10 +14,11 @@ _SIGNATURE = "training.loss_exploded"
 
 
 class LoggedDivergenceDetector(EndedJobDetector):
-    """Report that a script says that its loss has exploded, where no step followed.
+    """Report that a script says that its loss has exploded, or that it climbs after a resume.
 
     In no list of detectors: a live job that goes on shows by its values what became of them. One
-    that gives up often does so at its first bad value, which no curve would tell from a spike.
+    that gives up often does so at its first bad value, which no curve would tell from a spike; no
+    step may follow. Rows after a resume were judged where the log was read.
 
     Parameters
     ----------
@@ -36,36 +38,38 @@ class LoggedDivergenceDetector(EndedJobDetector):
 
     Fails for words that no table has.
 
-    Reference: signatures.toml, training.loss_exploded.
+    Reference: signatures.toml, training.loss_exploded; collector/artefacts/logs/resumed_losses.py.
     """
 
     name = "logged_divergence"
-    kinds = ("job.loss_diverged",)
+    kinds = ("job.loss_diverged", "job.loss_high_after_resume")
 
     def of_end(self, window: JobWindow) -> Sequence[Finding]:
-        """Return at most one finding, on the job."""
-        lines = [
+        """Return at most one finding of each kind, on the job."""
+        lost = [
             one
             for one in own_logs(window)
             if signature_of(one) == _SIGNATURE
             and one.attributes.get("role") == "root"
             and not window.features.stepped_since(one.at)
         ]
-        if not lines:
-            return []
-        first = min(lines, key=lambda one: one.at)
+        climbs = tenants.lines_of(window, RESUME_CLIMBS)
         return [
             report(
                 window,
                 self.name,
-                "job.loss_diverged",
+                kind,
                 window.entity,
-                onset=first.at,
-                seen=(first.at, max(one.at for one in lines)),
+                onset=min(one.at for one in lines),
+                seen=(min(one.at for one in lines), max(one.at for one in lines)),
                 magnitude=float(len(lines)),
-                score=2.0,
+                score=INFORMATION if any(map(tenants.guessed, lines)) else 2.0,
                 signal=curves.LOSS,
-                observed=signature_of(first),
-                text=f"a log says that the loss is lost: {text_of(first)}",
+                observed=signature_of(lines[0]),
+                text=words + text_of(min(lines, key=lambda one: one.at)),
             )
+            for kind, lines, words in zip(
+                self.kinds, (lost, climbs), ("a log says that the loss is lost: ", ""), strict=True
+            )
+            if lines
         ]

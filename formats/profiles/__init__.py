@@ -1,7 +1,7 @@
-"""Where the time of a training went, as profilers print it: torch's tables, torch_xla's metrics.
+"""Where the time of a training went, as profilers print it: tables, and torch_xla's metrics.
 
 In: lines of text. Out: shares of the time, and counts. Imports: nothing.
 """
 
-MARKS = ("Self CPU %", "Metric: CompileTime")
+MARKS = ("Self CPU %", "Mean duration (s)", "Metric: CompileTime")
 """One of these texts is in each."""

@@ -17,8 +17,11 @@ _CALL = re.compile(
     r'File (?:"(?P<file>[^"]{1,1000})", line |(?P<cell>[^"\s:]{1,1000}):)(?P<line>\d{1,7}),? in '
     r"(?P<name>[\w.<>]{1,200})"
     r"|(?P<old>[~/][^\s:]{0,1000}\.py) in (?P<called>[\w.<>]{1,200})\("
+    r"|\u2502 (?P<boxed>[~/]\S{1,1000}\.py):(?P<at>\d{1,7}) in(?: (?P<inside>[\w.<>]{1,200}))?(?= )"
 )
-"""A call of a traceback, as Python writes it, and as newer and older IPython do."""
+"""A call of a traceback, as Python writes it, as newer and older IPython do, and in rich boxes,
+which breaks lines before a long name.
+"""
 _GIVEN_UP = re.compile(r"KeyboardInterrupt(?::.{0,200})?")
 
 
@@ -42,6 +45,7 @@ def processes(lines: Iterable[bytes]) -> list[ProcessStacks]:
 
 def _call(found: re.Match[str]) -> str:
     """Return a call as stacks have it."""
-    name = (found["name"] or found["called"]).rpartition(".")[2]
-    file = PurePath(found["file"] or found["cell"] or found["old"]).name
-    return f"{name} ({file}:{found['line']})" if found["line"] else f"{name} ({file})"
+    name = (found["name"] or found["called"] or found["inside"] or "?").rpartition(".")[2]
+    file = PurePath(found["file"] or found["cell"] or found["old"] or found["boxed"]).name
+    line = found["line"] or found["at"]
+    return f"{name} ({file}:{line})" if line else f"{name} ({file})"

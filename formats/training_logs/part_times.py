@@ -54,7 +54,7 @@ class PartedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class _TimeColumn:
     label: str
     values: tuple[float, ...]
 
@@ -93,7 +93,7 @@ def _of_step(label: str) -> bool:
 def _parted(rows: Sequence[tuple[int, str, list[LineField]]]) -> list[PartedRow]:
     """Return the rows with the step's time beside the wait, none where no column is that."""
     columns = [
-        _Column(label, values)
+        _TimeColumn(label, values)
         for place, label in enumerate(one.label for one in rows[0][2])
         if (_is_time(label) or all(row[place].timed for _, _, row in rows))
         and (values := _values(rows, place))
@@ -120,7 +120,9 @@ def _values(
     return None if len(values) < len(said) or whole or rises else tuple(values)
 
 
-def _step(wait: _Column, others: Sequence[_Column], *, sure: bool) -> Sequence[float] | None:
+def _step(
+    wait: _TimeColumn, others: Sequence[_TimeColumn], *, sure: bool
+) -> Sequence[float] | None:
     """Return how long each row's step took, None where no sum says it; `sure`: the name does."""
     for one in others:
         parts = [wait, *(other for other in others if other is not one)]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ....vocabulary.samples import Event, Scalar, TelemetryResource
+from ....vocabulary.samples import GUESSED, Event, Scalar, TelemetryResource
 from ..found import ArtefactContents, LogQuote
 
 _MOST_BYTES = 1 << 20
@@ -25,11 +25,15 @@ class PastedLog:
 
 @dataclass(frozen=True, slots=True)
 class PastedLine:
-    """What is said of a line of a log, from 1, and the signature that it is known by."""
+    """What is said of a line of a log, from 1, and the signature that it is known by.
+
+    guessed: it may mean something else, and is for information.
+    """
 
     line: int
     signature: str
     text: str
+    guessed: bool = False
 
 
 def logs(
@@ -62,6 +66,7 @@ def tell(
     quote = LogQuote(log.name, said.line, None, log.rank, said.signature, role, said.text)
     pairs: dict[str, Scalar] = {
         "signature": quote.signature, "role": quote.role, "text": quote.text,
+        **(GUESSED if said.guessed else {}),
     }  # fmt: skip
     found.quotes.append(quote)
     found.events.append(Event("log.fault", log.at, pairs, resource))

@@ -5,7 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..found import ArtefactContents
-from . import held_memory, lost_time, nonfinite_rows, paces, pasted, profiles, standing_losses
+from . import (
+    held_memory,
+    lost_time,
+    nonfinite_rows,
+    paces,
+    pasted,
+    profiles,
+    resumed_losses,
+    standing_losses,
+)
 from .nonfinite_rows import LostRow
 from .pasted import PastedLine, PastedLog
 
@@ -18,6 +27,7 @@ class PastedReadings:
     standing: list[tuple[PastedLog, PastedLine]] = field(default_factory=list)
     lost: list[tuple[PastedLog, LostRow]] = field(default_factory=list)
     slow: list[tuple[PastedLog, PastedLine]] = field(default_factory=list)
+    resumed: list[tuple[PastedLog, PastedLine]] = field(default_factory=list)
     waits: list[tuple[PastedLog, PastedLine]] = field(default_factory=list)
     profiled: list[tuple[PastedLog, list[PastedLine]]] = field(default_factory=list)
 
@@ -43,6 +53,8 @@ def read(
             readings.lost.append((log, lost))
         if (slow := paces.read(lines)) is not None:
             readings.slow.append((log, slow))
+        if (climbs := resumed_losses.read(lines)) is not None:
+            readings.resumed.append((log, climbs))
         if (waits := lost_time.read(lines)) is not None:
             readings.waits.append((log, waits))
         if (profiled := profiles.read(lines)) is not None:

@@ -6,7 +6,7 @@ A profile shows a part of a job, and its own cost besides. Only what takes most 
 from collections.abc import Iterable, Sequence
 
 from ....formats import profiles
-from ....formats.profiles.torch_tables import ProfileTable
+from ....formats.profiles.profiler_tables import ProfileTable
 from ....formats.profiles.xla_metrics import XlaReport
 from ....vocabulary.log_lines import COMPILES_OFTEN, DATA_WAITS, DEVICES_IDLE
 from ....vocabulary.samples import TelemetryResource
@@ -47,9 +47,9 @@ def read(lines: Sequence[str]) -> list[PastedLine] | None:
     """Return what the profiles of a log say, a line a profiler at most; None where it has none."""
     if not any(mark in line for line in lines for mark in profiles.MARKS):
         return None
-    from ....formats.profiles import torch_tables, xla_metrics  # noqa: PLC0415  most hold none
+    from ....formats.profiles import profiler_tables, xla_metrics  # noqa: PLC0415  most hold none
 
-    tables, reports = torch_tables.read(lines), xla_metrics.read(lines)
+    tables, reports = profiler_tables.read(lines), xla_metrics.read(lines)
     if not tables and not reports:
         return None
     of_table = next(filter(None, map(_of_table, tables)), None)

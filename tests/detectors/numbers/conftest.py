@@ -1,6 +1,7 @@
 """Jobs whose losses and gradients are drawn: one plane, as often and by as many as a test says."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -22,16 +23,25 @@ def losses() -> Callable[..., Floats]:
 
 @pytest.fixture
 def reported() -> Callable[..., JobWindow]:
-    """Return a function that makes a job of one plane, [(ranks,) steps], every nth step."""
+    """Return a function that makes a job of one plane, [(ranks,) steps], every nth step.
+
+    beside: further planes, [ranks, steps].
+    """
 
     def report(
-        values: Floats, *, plane: str = "training.loss", nth: int = 1, step: float = 0.8, **fields
+        values: Floats,
+        *,
+        plane: str = "training.loss",
+        nth: int = 1,
+        step: float = 0.8,
+        beside: Mapping[str, Floats] = MappingProxyType({}),
+        **fields,
     ) -> JobWindow:
         values = np.atleast_2d(values)
         spread = np.full((len(values), values.shape[1] * nth), np.nan)
         spread[:, ::nth] = values
         own = np.full(spread.shape, step)
-        return sketch(own, hosts=1, planes={plane: spread}, **fields)
+        return sketch(own, hosts=1, planes={plane: spread, **beside}, **fields)
 
     return report
 

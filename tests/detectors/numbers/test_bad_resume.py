@@ -7,6 +7,7 @@ from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.numbers.bad_resume import BadResumeDetector
 from rankscope.detectors.numbers.loss_spike import LossSpikeDetector
 from rankscope.vocabulary.findings import Finding
+from rankscope.vocabulary.log_lines import RESUME_EXPLAINED
 from rankscope.vocabulary.samples import Event
 
 
@@ -213,3 +214,58 @@ def test_a_job_that_resumed_where_it_stood_is_quiet(reported, losses):
 
 def test_a_job_that_says_so_before_its_first_step_is_quiet(reported, losses):
     assert [] == said_so(reported, losses(60), 0)
+
+
+NORM, RATE = "training.grad_norm", "training.learning_rate"
+
+
+def of_log(reported, loss, *, at, events=(), **planes):
+    """Return what is found in the losses of a log that says at a step that it resumed there."""
+    rows = {name: np.asarray(values)[None, :] for name, values in planes.items()}
+    moment = float(reported(loss).features.whole_loss.at[at])
+    said = [Event(RESUMED, moment, {"text": "resumed"}), *events]
+    window = reported(loss, events=said, beside=rows)
+    return list(BadResumeDetector(of_log=True).evaluate(window))
+
+
+def risen(losses, by, count=60):
+    loss = losses(count)
+    loss[40:] += by
+    return loss
+
+
+@pytest.mark.parametrize(
+    ("after", "told"), [(1.0, False), (2.0, True)], ids=["as before", "larger"]
+)
+def test_a_new_level_with_gradients_as_before_is_of_other_data(reported, losses, after, told):
+    norm = losses(60, level=1.0)
+    norm[40:] *= after
+    found = of_log(reported, risen(losses, 0.5), at=40, **{NORM: norm})
+    assert told == bool(found)
+
+
+@pytest.mark.parametrize(
+    "rise",
+    [np.full(20, 2.5), 0.8 * np.exp(-np.arange(20) / 6), np.linspace(0.3, 0.9, 20)],
+    ids=["far higher", "it is learnt again", "it climbs"],
+)
+def test_what_is_no_new_level_is_not_though_gradients_are_as_before(reported, losses, rise):
+    norm = losses(60, level=1.0)
+    assert of_log(reported, risen(losses, rise), at=40, **{NORM: norm})
+
+
+def test_a_loss_that_rises_while_the_rate_warms_up_is_left_open(reported, losses):
+    bump = 0.4 * np.sin(np.linspace(0, np.pi, 20))
+    warm, kept = np.full(60, 1e-4), np.full(60, 1e-4)
+    warm[40:] = np.linspace(1e-6, 1e-4, 20)
+    assert of_log(reported, risen(losses, bump), at=40, **{RATE: kept})
+    assert [] == of_log(reported, risen(losses, bump), at=40, **{RATE: warm})
+
+
+def test_what_its_log_explains_is_no_resume_that_failed(reported, losses):
+    loss = risen(losses, 0.5)
+    pairs = {"signature": RESUME_EXPLAINED, "role": "confirmation", "text": "as before"}
+    line = Event("log.fault", float(reported(loss).features.whole_loss.at[0]), pairs)
+    assert of_log(reported, loss, at=40)
+    assert [] == of_log(reported, loss, at=40, events=[line])
+    assert of_log(reported, risen(losses, 2.5), at=40, events=[line])

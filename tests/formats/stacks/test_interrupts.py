@@ -29,18 +29,27 @@ OLD_IPYTHON = """<ipython-input-4-6e7f8a> in <module>
 --> 761             data = self._data_queue.get(timeout=timeout)
 KeyboardInterrupt:
 """
+RICH = """\u256d\u2500\u2500\u2500 Traceback (most recent call last) \u2500\u2500\u2500\u256e
+\u2502 /home/me/run.py:9 in <module>                     \u2502
+\u2502                                                   \u2502
+\u2502 \u2771    9 train()                                     \u2502
+\u2502 /opt/torch/utils/data/dataloader.py:1132 in       \u2502
+\u2502 _try_get_data                                     \u2502
+\u2570\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u256f
+KeyboardInterrupt
+"""
 
 
 def read(text):
     return interrupts.processes(text.encode().split(b"\n"))
 
 
-@pytest.mark.parametrize("text", [PYTHON, IPYTHON, OLD_IPYTHON])
+@pytest.mark.parametrize("text", [PYTHON, IPYTHON, OLD_IPYTHON, RICH])
 def test_a_process_stands_where_it_was_interrupted(text):
     (process,) = read(text)
     place = places.of(process)
     assert "data" == place.name
-    assert place.call.startswith("_try_get_data (dataloader.py")
+    assert "(dataloader.py" in place.call
 
 
 def test_each_rank_has_its_own_traceback_though_their_lines_are_mixed():

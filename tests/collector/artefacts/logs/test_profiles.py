@@ -2,7 +2,7 @@
 
 import pytest
 from tests.collector.artefacts.test_always_an_answer import said
-from tests.formats.profiles.test_torch_tables import LOADER, MATMUL, table
+from tests.formats.profiles.test_profiler_tables import LOADER, MATMUL, table
 
 from rankscope.collector.artefacts.logs import profiles
 from rankscope.vocabulary.log_lines import COMPILES_OFTEN, DATA_WAITS, DEVICES_IDLE

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankscope.formats.profiles import torch_tables
+from rankscope.formats.profiles import profiler_tables
 
 DASHES = "  ".join(["-" * 24, *["-" * 12] * 6])
 
@@ -34,7 +34,7 @@ MATMUL = ("aten::mm", "0.51%", "455.000us", "0.93%", "830.000us", "83.000us", "1
 
 
 def test_times_are_seconds_and_totals_stand_below():
-    (found,) = torch_tables.read(table(LOADER, MATMUL))
+    (found,) = profiler_tables.read(table(LOADER, MATMUL))
     assert [(5, 79.6, 50), (6, 0.00083, 10000)] == [
         (row.line, row.cpu_seconds, row.calls) for row in found.rows
     ]
@@ -50,22 +50,36 @@ def test_times_are_seconds_and_totals_stand_below():
     ],
 )
 def test_the_wait_for_the_loader_is_known_though_its_name_is_cut_off(name):
-    (found,) = torch_tables.read(table((name, *LOADER[1:]), MATMUL))
+    (found,) = profiler_tables.read(table((name, *LOADER[1:]), MATMUL))
     assert found.loading == found.rows[0]
 
 
 def test_an_operation_is_no_loader():
-    (found,) = torch_tables.read(table(MATMUL, ("DataParallel.forward", *MATMUL[1:])))
+    (found,) = profiler_tables.read(table(MATMUL, ("DataParallel.forward", *MATMUL[1:])))
     assert found.loading is None
 
 
 def test_totals_of_older_versions_are_read_and_lacking_ones_are_zero():
-    (old,) = torch_tables.read(
+    (old,) = profiler_tables.read(
         table(MATMUL, totals=["CPU time total: 12.5ms", "CUDA time total: 3us"])
     )
-    (none,) = torch_tables.read(table(MATMUL, totals=[]))
+    (none,) = profiler_tables.read(table(MATMUL, totals=[]))
     assert (0.0125, 3e-6, 0.0) == (old.cpu_seconds, old.device_seconds, none.cpu_seconds)
 
 
 def test_a_head_without_rows_is_no_table():
-    assert [] == torch_tables.read(table())
+    assert [] == profiler_tables.read(table())
+
+
+def test_the_table_of_lightnings_simple_profiler_is_one_too():
+    rows = [
+        ("Action", "Mean duration (s)", "Num calls", "Total time (s)", "Percentage %"),
+        ("Total", "-", "171", "50.5", "100 %"),
+        ("run_training_epoch", "45.1", "1", "45.1", "90.2"),
+        ("[_TrainingEpochLoop].train_dataloader_next", "0.9", "40", "36.0", "71.3"),
+    ]
+    lines = [line for row in rows for line in ("-" * 60, "|  " + "\t|  ".join(row) + "  |")]
+    lines += ["-" * 60, "done"]
+    (found,) = profiler_tables.read(lines)
+    assert (50.5, 0.0) == (found.cpu_seconds, found.device_seconds)
+    assert found.loading == profiler_tables.ProfiledOperation(8, rows[3][0], 36.0, 40)
