@@ -176,31 +176,42 @@ def speaks_of_steps(lines: Iterable[bytes]) -> bool:
 
 def process_of(data: bytes) -> tuple[str, int] | None:
     """Return host and pid of the process that wrote some lines, by the first of NCCL's in them."""
+    return next(_processes_of(data), None)
+
+
+def _processes_of(data: bytes) -> Iterator[tuple[str, int]]:
+    """Yield host and pid of who wrote each line of NCCL's."""
     here = data.find(_NCCL_MARK)
     while here >= 0:
         start = data.rfind(b"\n", 0, here) + 1
         end = data.find(b"\n", here)
         end = len(data) if end < 0 else end
         if found := _NCCL.search(data[start : min(end, start + _LONGEST)]):
-            return found["host"].decode("ascii"), int(found["pid"])
+            yield found["host"].decode("ascii"), int(found["pid"])
         here = data.find(_NCCL_MARK, end)
-    return None
 
 
 @dataclass(slots=True)
 class ProcessPlace:
-    """Learns from the first lines of a rank's log where its process runs, block by block."""
+    """Learns from the first lines of a log where its process runs, block by block.
+
+    hosts: of all processes that wrote them.
+    """
 
     found: tuple[str, int] | None = None
+    hosts: set[str] = field(default_factory=set[str])
     _left: int = _FIRST_LINES
 
     def learn(self, data: bytes) -> bool:
         """Take whole lines; return whether they are the first that say it."""
-        if self.found is not None or self._left <= 0:
+        if self._left <= 0:
             return False
         lines = data.count(b"\n")
         if lines > self._left:
             data = b"\n".join(data.split(b"\n", self._left)[:-1])
         self._left -= lines
-        self.found = process_of(data)
-        return self.found is not None
+        known = self.found
+        for process in _processes_of(data):
+            self.found = self.found or process
+            self.hosts.add(process[0])
+        return known is None and self.found is not None

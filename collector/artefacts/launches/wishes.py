@@ -17,8 +17,10 @@ _TAKES_ALL = ("Preempted", "TimeLimit")
 """Reasons for which a scheduler takes all hosts of a job back; a line names one or none."""
 _TAKES_HOSTS = ("Evicted", "SpotReclaimed", "NodeShutdown")
 """Reasons for which the processes of one host end, which no line may name."""
+_TAKEN = "Evicted"
+"""The reason of a scheduler that took a job back, for whatever."""
 _BELOW = 5
-"""So many lines below a wish may say that it is for memory beyond a limit."""
+"""So many lines below a wish may say that it is for memory beyond a limit, or for a dead node."""
 
 
 def find(
@@ -36,8 +38,12 @@ def find(
     ]  # fmt: skip
     told = _task_failed(record)
     kills = {one.place for one in record.of_kind("oom")}
+    failed = {one.place for one in record.of_kind("node")}
     for one in [*wishes, *asked]:
-        if any((one.file, one.report.line + below) in kills for below in range(1, _BELOW + 1)):
+        below = {(one.file, one.report.line + number) for number in range(1, _BELOW + 1)}
+        if not below.isdisjoint(kills):
+            continue
+        if one.report.form.reason == _TAKEN and not below.isdisjoint(failed):
             continue
         before = first.get(one.file, one.report.line) < one.report.line
         if not before and not known.roots and not (one in asked and told):

@@ -42,6 +42,8 @@ class LogContents:
     """Logs that may hold dumps of stacks."""
     checking: set[str] = field(default_factory=set[str])
     """Logs that may hold results of other tools' checks."""
+    wrote: set[str] = field(default_factory=set[str])
+    """Hosts of which NCCL says that it wrote lines there."""
     launches: LaunchRecord = field(default_factory=LaunchRecord)
     settled: list[tuple[int | None, str, Event]] = field(default_factory=list)
     """What launchers' lines mean, by rank and host."""

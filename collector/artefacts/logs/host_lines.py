@@ -3,7 +3,7 @@
 A full `/dev/shm`, a full disk or a kill for memory is a host's, whichever of its processes says so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
@@ -30,21 +30,29 @@ def about_host(event: Event) -> bool:
     )
 
 
+def of_transport(event: Event) -> bool:
+    """Tell whether an event is about a host's network, as NCCL found it."""
+    return event.attributes.get("signature") in _OF_TRANSPORTS
+
+
 def by_prefix(event: Event) -> Event:
-    """Return an event with the host that NCCL wrote before its line, where it is about that."""
-    if event.resource.host or event.attributes.get("signature") not in _OF_TRANSPORTS:
+    """Return an event with the host that NCCL wrote before its line, where nothing else names it."""
+    if event.resource.host not in _UNNAMED:
         return event
-    return placed(event, nccl_ranks.host_of(str(event.attributes.get("text", ""))))
+    wrote = nccl_ranks.host_of(str(event.attributes.get("text", "")))
+    return placed(event, wrote) if wrote else event
 
 
-def host_of(known: Mapping[int, str], named: AbstractSet[str]) -> str:
+def host_of(named: Iterable[str], wrote: AbstractSet[str]) -> str:
     """Return the host that such lines are of, "" where several may be it.
 
-    known: by rank the host, "" for one that nothing names; named: hosts that other lines name.
+    named: hosts of ranks and of other lines, "" for one that nothing names; wrote: those where NCCL
+    wrote lines, which calls a host as its container does.
     """
-    hosts = {*known.values(), *named} - _UNNAMED
+    hosts = {*named} - _UNNAMED
     if len(hosts) > 1:
         return ""
+    hosts = hosts or (set(wrote) if len(wrote) == 1 else set())
     return next(iter(hosts), UNNAMED_HOST)
 
 

@@ -83,7 +83,7 @@ class LogReading:
                     gathered.stacked.add(self._name)
                 if block.places[TextGroup.CHECKS]:
                     gathered.checking.add(self._name)
-                if self._rank is not None and place.learn(block.lines):
+                if place.learn(block.lines) and self._rank is not None:
                     process = gathered.process(self._rank)
                     process.host, process.pid = place.found or ("", None)
                 if not held:
@@ -92,6 +92,7 @@ class LogReading:
                 done += len(block.data)
                 if done // _SHOWN_BYTES > (done - len(block.data)) // _SHOWN_BYTES:
                     self._found.reading(f"{self._name}, {done / 1e9:.1f} GB of it")
+        gathered.wrote |= place.hosts
         said += self._take(self._parser.feed(b"".join(held))) if held else 0
         said += self._take(self._parser.end()) + launched.end()
         for report in launched.of_shells():

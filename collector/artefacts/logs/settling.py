@@ -215,18 +215,18 @@ def _place_host_lines(gathered: LogContents) -> None:
     Those are the ranks of such lines, and all that have none where a line names no rank either.
     What steps followed was survived, and stays a line.
     """
-    gathered.events = [
-        (rank, file, host_lines.by_prefix(event) if rank is None else event)
-        for rank, file, event in gathered.events
-    ]
     over = survival.until(sample for _, sample in gathered.samples)
     about = [
         host_lines.about_host(event) and not UNDATED <= event.at < over
         for _, _, event in gathered.events
     ]
+    known: dict[int | None, str] = {rank: one.host for rank, one in gathered.processes.items()}
+    for place, (rank, file, event) in enumerate(gathered.events):
+        if not known.get(rank) and (about[place] or host_lines.of_transport(event)):
+            gathered.events[place] = rank, file, host_lines.by_prefix(event)
     whose = [rank for (rank, _, _), of_host in zip(gathered.events, about, strict=True) if of_host]
     named = {event.resource.host for _, _, event in gathered.events if event.resource.host}
-    host = host_lines.host_of({r: one.host for r, one in gathered.processes.items()}, named)
+    host = host_lines.host_of([*known.values(), *named], gathered.wrote)
     if not whose or not host:
         return
     if None in whose:

@@ -13,6 +13,18 @@ FIRST = (
 )
 WAITED = "[rank{0}]: torch.distributed.DistBackendError: [{0}] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: wait timeout after 600000ms, keys: /default_pg/0//cuda//0\n"
 LEFT = "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed. See inner exception for details.\n"
+STORE = """\
+Traceback (most recent call last):
+  File "/usr/lib/python3/torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py", line 113, in _call_store
+    return getattr(self._store, store_op)(*args, **kwargs)
+RuntimeError: {}
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/usr/lib/python3/torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py", line 115, in _call_store
+    raise RendezvousConnectionError(
+"""
 
 
 @pytest.fixture
@@ -87,6 +99,13 @@ def test_the_same_lines_after_steps_name_nobody(first, text):
 def test_a_launcher_that_had_started_ranks_and_lost_the_store_did_not_fail_to_start(first):
     asked = "W1118 10:00:00.123000 702 torch/distributed/elastic/multiprocessing/api.py:908] Sending process 811 closing signal SIGTERM\n"
     assert first(asked + LEFT)[0] != "software.init_failed"
+
+
+@pytest.mark.parametrize("raised", ["Broken pipe", "Connection reset by peer"])
+def test_a_launcher_whose_store_is_gone_ends_its_ranks_and_is_no_culprit(first, raised):
+    asked = "WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 811 closing signal SIGTERM\n"
+    fault, _, severity = first(asked + STORE.format(raised) + LEFT)
+    assert (fault, severity) == ("unknown", "warning")
 
 
 def test_a_rank_that_raised_first_is_named_and_not_the_start_that_failed_after_it(first):

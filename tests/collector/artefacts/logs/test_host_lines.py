@@ -146,3 +146,25 @@ def test_beside_a_fault_it_is_not_the_cause(cause):
 def test_a_node_that_no_line_names_is_the_only_one_that_is_known(cause):
     events = "Warning  NodeNotReady  3m12s  node-controller  Node is not ready\n"
     assert ("host.lost", "unnamed-host") == cause(STEPS, events_txt=events)[:2]
+
+
+FULL = "include/shm.h:48 NCCL WARN Error while creating shared memory segment nccl-shm-recv-5e-0-1-0 (size 9637888)\n"  # noqa: E501
+FULL_2_29 = "misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-x1 to 9637892 bytes, error: No space left on device (28)\n"  # noqa: E501
+OF_NCCL = {
+    "the line's own": f"4f1d5a6c7b8e:612:701 [0] {FULL}",
+    "behind a time": f"[2026-05-13 12:05:00] 4f1d5a6c7b8e:612:701 [1] {FULL_2_29}",
+    "of a rank": f"[rank1]: 4f1d5a6c7b8e:613:702 [1] {FULL}",
+    "of the lines above": "4f1d5a6c7b8e:612:612 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.7<0>\n"
+    + BUS,
+}
+
+
+@pytest.mark.parametrize("text", OF_NCCL.values(), ids=OF_NCCL)
+def test_nccl_writes_before_its_lines_which_host_has_no_shared_memory_left(cause, text):
+    assert ("memory.shm_exhausted", "4f1d5a6c7b8e", "critical") == cause(text)
+
+
+def test_of_several_hosts_where_nccl_ran_none_is_accused_of_a_line_that_names_none(cause):
+    started = "{}:612:612 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.7<0>\n"
+    text = started.format("node-1") + started.format("node-2") + BUS
+    assert ("memory.shm_exhausted", "unnamed-host", "critical") == cause(text)
