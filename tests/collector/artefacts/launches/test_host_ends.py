@@ -77,7 +77,8 @@ FAILED_NODES = {
     "Ray's monitor, of a client": (
         (
             "The node with client ID 1a2b has been marked dead because the monitor has missed "
-            "too many heartbeats from it.\nray.worker.RayGetError: Could not get objectid ObjectID(01).\n"
+            "too many heartbeats from it.\nray.worker.RayGetError: Could not get objectid "
+            "ObjectID(01).\n"
         ),
         "unnamed-host",
     ),
