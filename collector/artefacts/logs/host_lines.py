@@ -36,7 +36,7 @@ def of_transport(event: Event) -> bool:
 
 
 def by_prefix(event: Event) -> Event:
-    """Return an event with the host that NCCL wrote before its line, where nothing else names it."""
+    """Return an event with the host that NCCL wrote before its line, where it has none."""
     if event.resource.host not in _UNNAMED:
         return event
     wrote = nccl_ranks.host_of(str(event.attributes.get("text", "")))

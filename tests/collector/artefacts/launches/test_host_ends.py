@@ -75,18 +75,25 @@ def test_a_kill_for_memory_is_the_host_s(first, text, host):
 
 FAILED_NODES = {
     "Ray's monitor, of a client": (
-        "The node with client ID 1a2b has been marked dead because the monitor has missed too many "
-        "heartbeats from it.\nray.worker.RayGetError: Could not get objectid ObjectID(01).\n",
+        (
+            "The node with client ID 1a2b has been marked dead because the monitor has missed "
+            "too many heartbeats from it.\nray.worker.RayGetError: Could not get objectid "
+            "ObjectID(01).\n"
+        ),
         "unnamed-host",
     ),
     "torchrun of another node, whose agent it hears no more": (
-        "As part of the sync operation the node(s) 'n7_812_0' have been removed from the "
-        "rendezvous 'run-1' since they had no heartbeat.\n",
+        (
+            "As part of the sync operation the node(s) 'n7_812_0' have been removed from the "
+            "rendezvous 'run-1' since they had no heartbeat.\n"
+        ),
         "n7",
     ),
     "Moab, which PBS says to have deleted the job": (
-        "PBS Job Id: 812.head\nExec host:  n7/3\njob deleted\nJob deleted at request of "
-        "root@head\njob requeued (node failure)\n",
+        (
+            "PBS Job Id: 812.head\nExec host:  n7/3\njob deleted\nJob deleted at request of "
+            "root@head\njob requeued (node failure)\n"
+        ),
         "n7",
     ),
     "srun ends with 0": (steps(2) + "srun: error: Node failure on n1\n", "n1"),

@@ -25,14 +25,22 @@ def test_what_the_kernel_killed_for_memory_is_no_crash_of_its_own(explain, tmp_p
 @pytest.mark.parametrize(
     "said",
     [
-        "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal "
-        "SIGKILL\n",
-        "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 1 "
-        "(pid: 202) of binary: /usr/bin/python3\n",
-        "mpirun noticed that process rank 1 with PID 202 on node lab-1 exited on signal 9 "
-        "(Killed).\n",
-        "subprocess.CalledProcessError: Command '['python', 'train.py']' died with "
-        "<Signals.SIGKILL: 9>.\n",
+        (
+            "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal "
+            "SIGKILL\n"
+        ),
+        (
+            "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) "
+            "local_rank: 1 (pid: 202) of binary: /usr/bin/python3\n"
+        ),
+        (
+            "mpirun noticed that process rank 1 with PID 202 on node lab-1 exited on signal 9 "
+            "(Killed).\n"
+        ),
+        (
+            "subprocess.CalledProcessError: Command '['python', 'train.py']' died with "
+            "<Signals.SIGKILL: 9>.\n"
+        ),
     ],
 )
 @pytest.mark.parametrize("before", ["", KERNEL.replace("29918 (python)", "411 (java)")])
