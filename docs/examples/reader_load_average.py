@@ -1,7 +1,7 @@
 """Load average: how many processes ran or waited for a disk, over a minute.
 
-`python -m tools.new reader NAME --metric METRIC` copies it to `agent/readers/`, lists it in
-`everything` (agent/readers/__init__.py), adds its row to `agent/readers/readers.toml`, and a row to
+`python -m tools.new reader NAME --metric METRIC` copies it to `agent/readers/`, lists it with the
+others (agent/readers/__init__.py), adds its row to `agent/readers/readers.toml`, and a row to
 `vocabulary/metrics.toml` where the metric is new. Inside the package imports are relative.
 """
 
