@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select
 
-from . import conditions, documents
+from . import columns, conditions, documents
 from .tables_history import audit
 
 
@@ -85,4 +85,4 @@ def trim(db: Connection, *, before: float) -> int:
 
 
 def _done(row: Row[Any]) -> AuditRow:
-    return AuditRow(**{**row._asdict(), "details": json.loads(row.details)})
+    return AuditRow(**{**columns.by_name(row), "details": json.loads(row.details)})

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, insert, select, update
 
+from . import columns
 from .tables_checks import check_requests as rows_of
 
 
@@ -80,4 +81,4 @@ def _untold(host: str, now: float) -> Select[Any]:
 
 
 def _record(row: Row[Any]) -> CheckRequestRecord:
-    return CheckRequestRecord(**row._asdict())
+    return CheckRequestRecord(**columns.by_name(row))

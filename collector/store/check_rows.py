@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
-from . import conditions
+from . import columns, conditions
 from .tables_checks import check_results as rows_of
 
 KEPT = 20
@@ -142,4 +142,4 @@ def trim(db: Connection, *, before: float) -> int:
 
 
 def _record(row: Row[Any]) -> NumberedCheck:
-    return NumberedCheck(**row._asdict())
+    return NumberedCheck(**columns.by_name(row))

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
+from . import columns
 from .tables_launchers import launcher_orders as rows_of
 
 LauncherDeed = Literal["restart", "leave"]
@@ -76,4 +77,4 @@ def _same(action: str, host: str) -> tuple[Any, Any]:
 
 
 def _record(row: Row[Any]) -> LauncherOrderRecord:
-    return LauncherOrderRecord(**row._asdict())
+    return LauncherOrderRecord(**columns.by_name(row))

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, and_, delete, insert, select
 from ...alerts.actions import PersonAction
 from ...alerts.notify import routing
 from ...alerts.notify.routing import RouteMatcher
+from . import columns
 from .errors import UnknownIdError
 from .tables import mutes
 
@@ -124,4 +125,4 @@ def _mute(row: Row[Any]) -> DeliveryMute:
         RouteMatcher(name, tuple(patterns), negate)
         for name, patterns, negate in json.loads(row.matchers)
     )
-    return DeliveryMute(**{**row._asdict(), "matchers": matchers})
+    return DeliveryMute(**(columns.by_name(row) | {"matchers": matchers}))

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, delete, or_, select
 
 from ...vocabulary.remedies import EXCLUDING, RemedyKind, RemedyMode
-from . import conditions
+from . import columns, conditions
 from .errors import UnknownIdError
 from .tables_remedies import remedies, remedy_steps
 
@@ -175,7 +175,7 @@ def _as_step(row: Row[Any]) -> RemedyStep:
 
 
 def _record(row: Row[Any]) -> RemedyRecord:
-    values = row._asdict()
+    values = columns.by_name(row)
     for name in ("entity", "seen", "measured"):
         values[name] = json.loads(values[name])
     return RemedyRecord(**values)

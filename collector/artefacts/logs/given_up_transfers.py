@@ -146,5 +146,6 @@ def _writer(gathered: LogContents, rank: int | None, event: Event) -> str:
         return str(next(filter(None, wrote.groups())))
     if rank is None:
         return ""
+    # Ranks of which no host is known may share one, and then its port.
     process = gathered.processes.get(rank)
-    return (process.host if process else "") or f"rank {rank}"
+    return process.host if process else ""

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.lab import vocabulary
 
 from rankscope.lab.simulator import recording
 from rankscope.lab.simulator.devices import MODELS
@@ -10,7 +11,6 @@ from rankscope.lab.simulator.shape import ReportingHabits, SimulatedCluster
 
 from . import variety
 from .machines import broken, events, rows, scenario
-from .test_machine_faults import in_vocabulary
 
 
 def test_five_accelerators_are_read_by_six_exporters():
@@ -21,7 +21,7 @@ def test_five_accelerators_are_read_by_six_exporters():
 def test_every_accelerator_reports_what_its_exporter_has_and_nothing_else(accelerator):
     base = scenario(cluster=SimulatedCluster(hosts=2, slots=2, accelerator=accelerator))
     found = recording.simulate(base, 1)
-    in_vocabulary(found)
+    vocabulary.hold_to_it(found)
     mine = {
         row.metric
         for row in found.series
@@ -73,7 +73,7 @@ def test_a_lost_npu_is_unhealthy_to_its_exporter():
 def test_normal_life_is_in_the_vocabulary_and_accuses_no_device(seed):
     made = variety.varied(scenario(hosts=2, slots=4), np.random.default_rng(seed))
     found = recording.simulate(made, seed)
-    in_vocabulary(found)
+    vocabulary.hold_to_it(found)
     assert found.truth is None
     assert not events(found, "gpu.fault")
     assert not events(found, "network.link")
