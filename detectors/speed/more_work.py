@@ -9,6 +9,7 @@ take power with them.
 import numpy as np
 
 from ..window import JobWindow
+from .since_change import changes
 
 PAST_SECONDS = 180.0
 """So much of the time before is looked at, at most."""
@@ -27,7 +28,10 @@ def holds_more(window: JobWindow, since: float, ratio: float) -> bool:
     """Tell whether steps that grew by a ratio since then (epoch s) hold as much more work.
 
     False where no source tells what devices calculate: their power alone may be that of waiting.
+    And after a change of code, whose kernels may do the same in more time.
     """
+    if any(change.at > since - PAST_SECONDS for change in changes(window)):
+        return False
     known = False
     for metric, least in SIGNS:
         found = window.rank_readings.get(metric)

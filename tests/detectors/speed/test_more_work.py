@@ -15,10 +15,11 @@ def score():
     """Return a function that scores steps which grow in levels by work or by waiting.
 
     works, waits: [steps], seconds of calculation, and of waiting beyond the exchange. of: what is
-    reported of devices. lowered: share of the power that devices draw in the last third.
+    reported of devices. lowered: share of the power that devices draw in the last third. fields:
+    those of the window.
     """
 
-    def evaluate(works, waits, *, of=("hw.gpu.sm.activity", "hw.power"), lowered=1.0):
+    def evaluate(works, waits, *, of=("hw.gpu.sm.activity", "hw.power"), lowered=1.0, **fields):
         rng = np.random.default_rng(3)
         duration = works + waits + WAITED + rng.normal(0, 0.005, len(works))
         ends = np.cumsum(duration)
@@ -31,6 +32,7 @@ def score():
             np.tile(duration, (4, 1)),
             exchange=0.0,
             rank_readings={name: readings(START + at, values[name]) for name in of},
+            **fields,
         )
         return [found.score for found in SlowStepsDetector().evaluate(window)]
 
@@ -61,4 +63,10 @@ def test_where_nobody_says_what_devices_calculate_nothing_separates_them(score, 
 def test_devices_that_draw_less_as_steps_grow_do_no_more_work(score):
     """Lower clocks keep devices as active as before."""
     (found,) = score(levels(0.8, 0.8, 1.0), levels(0.0, 0.0, 0.0), lowered=0.8)
+    assert found > 1
+
+
+def test_after_a_change_of_code_kernels_may_do_the_same_in_more_time(score, event):
+    changed = event("change", 58.0, host="host-0", kind="code", text="train.py: 3f2a91c -> 81bd0e2")
+    (found,) = score(levels(0.8, 0.95, 1.1), levels(0.0, 0.0, 0.0), events=(changed,))
     assert found > 1
