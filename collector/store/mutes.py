@@ -125,4 +125,6 @@ def _mute(row: Row[Any]) -> DeliveryMute:
         RouteMatcher(name, tuple(patterns), negate)
         for name, patterns, negate in json.loads(row.matchers)
     )
-    return DeliveryMute(**(columns.by_name(row) | {"matchers": matchers}))
+    values = columns.by_name(row)
+    values["matchers"] = matchers
+    return DeliveryMute(**values)
