@@ -67,11 +67,11 @@ if TYPE_CHECKING:
     from ..settings import AgentSettings
 
 
-class _Closable(Protocol):
+class _OpenedSource(Protocol):
     def close(self) -> None: ...
 
 
-C = TypeVar("C", bound=_Closable)
+C = TypeVar("C", bound=_OpenedSource)
 
 
 def _nobody(_: object) -> None:
