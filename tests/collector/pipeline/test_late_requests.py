@@ -44,10 +44,10 @@ class ReportedJob:
         ]
         since, seconds = self.late
         rows = [
-            (since + seconds + (at - since) / 100, host, *rest)
+            (since + seconds + (at - since) / 100, host, samples, of_job)
             if host == LATE_HOST and since <= at < since + seconds
-            else (at, host, *rest)
-            for at, host, *rest in rows
+            else (at, host, samples, of_job)
+            for at, host, samples, of_job in rows
         ]
         return sorted(rows, key=lambda row: row[0])
 

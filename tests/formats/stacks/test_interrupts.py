@@ -48,6 +48,7 @@ def read(text):
 def test_a_process_stands_where_it_was_interrupted(text):
     (process,) = read(text)
     place = places.of(process)
+    assert place is not None
     assert "data" == place.name
     assert "(dataloader.py" in place.call
 

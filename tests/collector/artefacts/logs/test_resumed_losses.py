@@ -23,8 +23,9 @@ def rows(losses, *, first=401, epoch=14, rates=(), form=ROW):
 
 def told(*lines):
     found = resumed_losses.read([one for part in lines for one in part])
-    climbs = found is not None and found.signature == RESUME_CLIMBS
-    return (found.line, found.guessed) if climbs else None
+    if found is None or found.signature != RESUME_CLIMBS:
+        return None
+    return found.line, found.guessed
 
 
 BEFORE = rows(SAME, first=393)
