@@ -33,7 +33,7 @@ def test_who_alone_of_several_hosts_does_not_reach_another_is_accused_itself(eve
     assert ["host-0"] == found(*lines, line(event, "host-1", text, signature="tcpstore.timeout"))
 
 
-def test_who_gives_up_minutes_later_waited_for_the_host_that_did_first(found, event):
+def test_who_gives_up_minutes_later_waited_for_the_host_that_did_first(event):
     """A symptom that went away as the job ended made an incident of the end."""
     first = line(event, "host-2", "connect to 10.0.0.4<40123> failed")
     given_up = [
