@@ -40,9 +40,7 @@ def add(
     found: ArtefactContents,
 ) -> None:
     """Quote where each of some logs says that memory has grown; an event says so too."""
-    for log, line in said:
-        pasted.tell(log, line, resource, found)
-        found.understood(log.name, "log of a form of its own, by its memory")
+    pasted.tell_each(said, resource, found, by="its memory")
 
 
 def read(lines: Sequence[str]) -> PastedLine | None:

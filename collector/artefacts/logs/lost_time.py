@@ -113,9 +113,7 @@ def add_read(
     """Quote the longest waits of logs, where no line is a fault's and no known form said them."""
     if found.telling or any(sample.metric == _DATA for _, sample in found.samples):
         return
-    for log, line in said:
-        pasted.tell(log, line, resource, found)
-        found.understood(log.name, "log of a form of its own, by its times")
+    pasted.tell_each(said, resource, found, by="its times")
 
 
 def waiting(waits: Sequence[tuple[float, float]], steps: Sequence[tuple[float, float]]) -> str:

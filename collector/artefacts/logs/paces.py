@@ -56,9 +56,7 @@ def add(
     """Quote the line since which each of some logs is slow, where no line is a fault's."""
     if found.telling:
         return
-    for log, line in said:
-        pasted.tell(log, line, resource, found, role="root")
-        found.understood(log.name, "log of a form of its own, by its times")
+    pasted.tell_each(said, resource, found, by="its times", role="root")
 
 
 def read(lines: Sequence[str]) -> PastedLine | None:

@@ -1,6 +1,6 @@
 """Logs as people paste them: so short that all their lines are looked at, whatever their form."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,3 +70,17 @@ def tell(
     }  # fmt: skip
     found.quotes.append(quote)
     found.events.append(Event("log.fault", log.at, pairs, resource))
+
+
+def tell_each(
+    said: Iterable[tuple[PastedLog, PastedLine]],
+    resource: TelemetryResource,
+    found: ArtefactContents,
+    *,
+    by: str,
+    role: str = "confirmation",
+) -> None:
+    """Tell lines of logs whose form no table has; `by`: what they were understood by, in words."""
+    for log, line in said:
+        tell(log, line, resource, found, role=role)
+        found.understood(log.name, f"log of a form of its own, by {by}")

@@ -85,8 +85,7 @@ def add(
             }  # fmt: skip
             found.events.append(Event("log.fault", first, pairs, resource))
             continue
-        pasted.tell(log, line, resource, found)
-        found.understood(log.name, "log of a form of its own, by its losses")
+        pasted.tell_each([(log, line)], resource, found, by="its losses")
 
 
 def read(lines: Sequence[str]) -> PastedLine | None:

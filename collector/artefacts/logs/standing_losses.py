@@ -40,9 +40,7 @@ def add(
     """Quote the row of each of some logs since which its losses stand; an event says so too."""
     if found.telling:
         return
-    for log, line in said:
-        pasted.tell(log, line, resource, found)
-        found.understood(log.name, "log of a form of its own, by its losses")
+    pasted.tell_each(said, resource, found, by="its losses")
 
 
 def read(lines: Sequence[str]) -> PastedLine | None:
