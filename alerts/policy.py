@@ -73,11 +73,11 @@ class IncidentPolicy:
         """
         own_seconds = gpu_seconds / max(gpus, 1)
         most = 60.0 * self.unnamed_minutes
-        if is_of_the_exchange(symptoms, cause):
-            most = min(most, LEAST_SECONDS)
         if own_seconds < min(LEAST_SECONDS, most):
             return False
-        return own_seconds >= most or gpu_seconds >= 3600.0 * self.unnamed_gpu_hours
+        if own_seconds >= most or gpu_seconds >= 3600.0 * self.unnamed_gpu_hours:
+            return True
+        return is_of_the_exchange(symptoms, cause)
 
 
 POST_MORTEM = IncidentPolicy(unnamed_minutes=0.0, observes=False)

@@ -19,7 +19,6 @@ WARMING, SETTLED = 1.15, 1.04
 """The first block of a warm-up is so much slower than the healthy time, what is as fast as it less
 than that."""
 
-
 CLOSEST = 0.7
 """Blocks of steps wander by this share at least of what the noise of their steps makes of them."""
 

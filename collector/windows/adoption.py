@@ -6,7 +6,7 @@ which devices were first seen; the devices of no job are watched together, as a 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,8 +85,10 @@ class DeviceAdoption:
             taken += self._take(attempt, device)
         return ranks, taken
 
-    def reported_as(self, attempt: JobAttempt, device: Device) -> JobAttempt | None:
-        """Return the attempt of the same job that an agent reports this device's rank of.
+    def reported_as(
+        self, attempt: JobAttempt, devices: Iterable[Device]
+    ) -> dict[Device, JobAttempt]:
+        """Return the attempt of the same job of which an agent reports a device's rank, by device.
 
         Labels put a pod's namespace before the name that an agent has from the launcher. It is one
         job only where a device says so: two namespaces may have a job of one name each.
@@ -94,19 +96,25 @@ class DeviceAdoption:
         space, _, name = attempt.job.rpartition("/")
         same = self._attempts.newest(Job(name)) if space else None
         if same is None or not same.informed or (same.claims and not same.checked):
-            return None
+            return {}
         if None not in (same.cluster, attempt.cluster) and same.cluster != attempt.cluster:
-            return None
-        host, hw_id = device
-        anywhere = _UUID.search(hw_id) is not None
-        ranks = zip(same.placements.hw_ids, same.placements.hosts.tolist(), strict=False)
-        if not any(held == hw_id and (anywhere or at == host) for held, at in ranks):
-            return None
-        self._take(same, device)
-        return same
+            return {}
+        held = same.placements
+        anywhere = set(held.hw_ids)
+        here = set(zip(held.hosts.tolist(), held.hw_ids, strict=False))
+        found = {
+            device: same
+            for device in devices
+            if device in here or (_UUID.search(device[1]) and device[1] in anywhere)
+        }
+        for device in found:
+            self._take(same, device)
+        return found
 
     def names(self, attempt: JobAttempt) -> list[int]:
         """Return the numbers of attempts that labels give devices to under a longer name."""
+        if not self._holders:
+            return []  # as wherever no labels are read
         return [
             one.number_in_windows
             for one in self._attempts.by_key.values()

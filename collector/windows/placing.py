@@ -447,18 +447,18 @@ class SeriesPlacer(SeriesPlacement):
         Of a job that is not known but by such labels nothing is left.
         """
         columns, before = self.attributes, set(attempts[self.by_labels[series]].tolist())
-        found: dict[tuple[int, Device], int] = {}
+        places: dict[int, dict[Device, list[int]]] = {}
         for place in np.flatnonzero(self.by_labels[series] & (attempts >= 0)).tolist():
             pair = int(columns.device[self._table.attributes_of[series[place]]])
-            attempt = self._attempts.numbered[int(attempts[place])]
-            if pair < 0 or attempt is None:
-                continue
-            device = int(self.host[series[place]]), str(columns.pairs[pair][1])
-            key = int(attempts[place]), device
-            if key not in found:
-                same = self._adoption.reported_as(attempt, device)
-                found[key] = key[0] if same is None else same.number_in_windows
-            attempts[place] = found[key]
+            if pair >= 0:
+                device = int(self.host[series[place]]), str(columns.pairs[pair][1])
+                of_device = places.setdefault(int(attempts[place]), {})
+                of_device.setdefault(device, []).append(place)
+        for number, of_device in places.items():
+            attempt = self._attempts.numbered[number]
+            found = {} if attempt is None else self._adoption.reported_as(attempt, of_device)
+            for device, same in found.items():
+                attempts[of_device[device]] = same.number_in_windows
         for number in before.difference(attempts.tolist()):
             attempt = self._attempts.numbered[number] if number >= 0 else None
             if attempt is not None and attempt.first_at == np.inf and not attempt.events:

@@ -63,6 +63,9 @@ LEAST_EPISODE = 1.15
 EPISODE_SIGMAS = 2.5
 """How far beyond what steps stray by it stands, at least."""
 
+FEWEST_LONG = 10
+"""Steps of episodes, without which none are looked for in a job that is not slow now."""
+
 
 class SlowStepsDetector(Detector):
     """Compare the newest steps with this job's own healthy ones.
@@ -328,11 +331,12 @@ class SlowStepsDetector(Detector):
         """Return that episodes come and go, in one of them or between two."""
         values = duration[valid]
         middle = medians.middle(values)
+        if found is None and (values > LEAST_EPISODE * middle).sum() < FEWEST_LONG:
+            return None  # as mostly: whatever steps stray by
         # What steps stray by from one to the next is no episode.
         strays = medians.OF_MAD * medians.middle(np.abs(np.diff(values))) / math.sqrt(2)
         longer = max(LEAST_EPISODE, 1 + EPISODE_SIGMAS * strays / middle)
-        often = int((values > longer * middle).sum())
-        if found is None and often < 10:
+        if found is None and (values > longer * middle).sum() < FEWEST_LONG:
             return None
         healthy = found.healthy if found is not None else pace_of(values, 5).seconds
         fewest = covered(ends, valid, PaceScale(5, 10.0, 1.0))

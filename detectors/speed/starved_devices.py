@@ -90,15 +90,14 @@ class StarvedDevicesDetector(Detector):
         rested = (1 - past) * before
         added = (1 - used) * since - rested
         known = np.isfinite(added)
-        with np.errstate(invalid="ignore"):
-            spread = np.nanstd(devices.between(onset, window.now).value[known], axis=1)
+        spread = np.nanstd(devices.between(onset, window.now).value[known], axis=1)
         error = np.full(len(added), np.nan)
         error[known] = np.maximum(spread, LEAST_SPREAD) * since / np.sqrt(count)
         starved = self._starved(window, added, error, longer)
         others = known & ~starved
         if (
             not starved.any()
-            or others.sum() < max(starved.sum(), 1)
+            or others.sum() < starved.sum()
             or medians.middle(added[others]) > NEARLY_NONE * longer
             or medians.middle(used[others]) < SPINS
         ):
