@@ -26,7 +26,8 @@ _DONE = re.compile(
     rb"\bfinished training\b|"
     rb"\b(?:done|finished|completed|success\w*)\W{0,3}$|\bexit(?:ed)?(?: with)?(?: code)?:? 0\b|"
     rb"\bsav(?:ed|ing) (?:the )?(?:final|best|last)\b|\btotal (?:training )?time\b|"
-    rb"\bearly.?stopp\w*|\boptimization finished\b|\bwandb: (?:run summary|synced)"
+    rb"\bearly.?stopp\w*|\boptimization finished\b|\bwandb: (?:run summary|synced)|"
+    rb"\"run_stop\".{0,800}\"status\": \"success\"|^(?:\d{1,5}: ?)?ending timing run at\b"
 )
 """What one of the last lines says where the training came to its end."""
 _COUNTED = re.compile(rb"(?i)(?<![\d.:/-])(?P<at>\d{1,9})(?: ?/ ?| of )(?P<of>\d{1,9})(?![\d.:/-])")
@@ -60,6 +61,8 @@ def add(
         except OSError:
             continue  # said where it was read
         if _done(tail.lines):
+            if _last(tail) is not None:
+                found.understood(name, "log that says at its end that it is done")
             return
         if (line := _last(tail)) is not None:
             ends.append((name, tail, line))
