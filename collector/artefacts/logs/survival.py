@@ -18,6 +18,7 @@ from ....vocabulary.samples import Event, Sample
 from ..collectives.horovod import is_stall
 from ..job.endings import UNDATED
 from ..job.startup import speaks_of_steps
+from ..launches.outlived import BUFFERED_LINES
 from ..walk import blocks
 from . import follow_ups, runs
 from .runs import RunStarts
@@ -137,6 +138,23 @@ class LogSurvival:
             self._errors.append((line, None))
         elif is_root_of(event, MAY_END):
             self._errors.append((line, rank))
+
+    @property
+    def first(self) -> int | None:
+        """Return the first line with a value, None where there is none."""
+        return min((min(lines) for lines in self._values.values()), default=None)
+
+    def outlived(self, line: int) -> bool:
+        """Tell whether the same run goes on below a line: all its ranks, by more than a buffer."""
+        if any(fall.line > line for fall in self.runs.falls):
+            return False
+        below = set[int]()
+        for lines in self._values.values():
+            own = {one for one in lines if one > line}
+            if not own and lines:
+                return False
+            below |= own
+        return len(below) >= BUFFERED_LINES
 
     def shell(self, line: int, *, asked: bool) -> None:
         """Take a line by which a shell says that a process ended, `asked`: by a wish."""
