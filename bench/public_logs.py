@@ -68,7 +68,9 @@ def drawn(clones: Sequence[Path], seed: int) -> Iterator[PublicLog]:
 def verdict(log: Path) -> LogVerdict:
     """Return what `rankscope diagnose` says of a log."""
     words = [sys.executable, "-m", "rankscope.cli", "diagnose", str(log), "--json"]
-    ran = subprocess.run([*words, "--time-zone", "UTC"], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [*words, "--time-zone", "UTC"], capture_output=True, text=True, check=False
+    )
     if not ran.stdout.startswith("{"):
         return LogVerdict(_QUIET)
     document = json.loads(ran.stdout)
@@ -87,7 +89,8 @@ def table(said: Mapping[str, Sequence[LogVerdict]], reported: Mapping[str, int])
     """Return the table: by benchmark, how many logs are quiet, and what is said of the others."""
     heads = ("benchmark", "logs", "reports", "quiet", "info", "above info", "first causes")
     lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
-    for benchmark, verdicts in [*sorted(said.items()), ("all", sum(map(list, said.values()), []))]:
+    every = [one for verdicts in said.values() for one in verdicts]
+    for benchmark, verdicts in [*sorted(said.items()), ("all", every)]:
         by = Counter(one.severity for one in verdicts)
         causes = Counter(one.fault for one in verdicts if one.severity not in (_QUIET, _INFO))
         named = ", ".join(f"{fault} {count}" for fault, count in causes.most_common())

@@ -82,11 +82,14 @@ def apart(
     course: StepCourse,
     outlived: Iterable[tuple[str, int]],
     stepped: Mapping[str, int],
+    done: Mapping[str, int],
 ) -> tuple[list[FiledReport], list[LogQuote]]:
     """Return the reports that may be of the end, and the lines of those that the job outlived.
 
     outlived: places of lines without a time below which steps go on. stepped: by log the first line
-    of a step; what has no time of its own and stands above it may be pasted from elsewhere.
+    of a step; what has no time of its own and stands above it may be pasted from elsewhere. done:
+    by log the line that says that the training is complete: a task that ended before its first step
+    was another command of the script.
     """
     outlived = set(outlived)
     kept: list[FiledReport] = []
@@ -95,7 +98,9 @@ def apart(
         report = one.report
         seconds = _lasts(one)
         placed = report.dated or stepped.get(one.file, report.line) < report.line
-        if seconds is None or not placed:
+        if seconds is not None and not placed and report.line < done.get(one.file, 0):
+            quotes.append(_quote(one, "the training that follows it was completed"))
+        elif seconds is None or not placed:
             kept.append(one)
         elif report.at is None and one.place in outlived:
             quotes.append(_quote(one, f"over {BUFFERED_LINES} lines of steps follow it"))

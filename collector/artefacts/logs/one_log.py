@@ -102,6 +102,8 @@ class LogReading:
         gathered.outlived |= {
             (self._name, line) for line in launched.undated() if self._survival.outlived(line)
         }
+        if launched.undated() and (done := self._survival.done()):
+            gathered.done[self._name] = done
         launched.drop(self._close())
         return said
 

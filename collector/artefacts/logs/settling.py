@@ -273,7 +273,7 @@ def _outlive(gathered: LogContents, found: ArtefactContents) -> None:
     record = gathered.launches
     course = StepCourse.of(gathered.samples, (fall.at for fall in gathered.falls))
     record.reports, quotes = outlived.apart(
-        record.reports, course, gathered.outlived, gathered.stepped
+        record.reports, course, gathered.outlived, gathered.stepped, gathered.done
     )
     places = {(quote.file, quote.line) for quote in quotes}
     others = [quote for quote in found.quotes if (quote.file, quote.line) in places]

@@ -30,6 +30,9 @@ MAY_END = re.compile(
 )
 """Signatures of errors that end the process that logs them, unless it catches them."""
 
+_DONE_WITHOUT = "nccl.setup_failed"
+"""What follows from an error: NCCL does without what it could not set up for one algorithm."""
+
 _STEP = "training.step"
 _FOLLOW = 4
 """Steps after a line: what other ranks had begun, and a log holds back, is fewer."""
@@ -55,7 +58,7 @@ _EPOCHS = 2
 """Epochs that end below a line show it as well, in whatever form."""
 _DONE = re.compile(
     rb"(?i)\btraining (?:is |was |has )?(?:successfully )?(?:complete|finished|done)|"
-    rb"\btrain_runtime\b"
+    rb"\btrain_runtime\b|\"run_stop\".{0,800}\"status\": \"success\""
 )
 _FOLLOWED = 3
 """Lines of steps that show it: other ranks print one more before they notice, a bar its last state
@@ -127,7 +130,7 @@ class LogSurvival:
         root = pairs.get("role") == "root"
         if root or pairs.get("role") == "cascade" or pairs.get("what") == "loss":
             self._wrong.append(line)
-        if root or is_stall(event):
+        if root or is_stall(event) or pairs.get("signature") == _DONE_WITHOUT:
             self._roots.append((line, place))
         if (root or event.name == "network.link") and not event.at:
             self._causes.append((line, place))
@@ -136,7 +139,7 @@ class LogSurvival:
         """Take an event of a line without a time, or one that says that something waits."""
         if is_stall(event):
             self._errors.append((line, None))
-        elif is_root_of(event, MAY_END):
+        elif is_root_of(event, MAY_END) or event.attributes.get("signature") == _DONE_WITHOUT:
             self._errors.append((line, rank))
 
     @property
@@ -155,6 +158,15 @@ class LogSurvival:
                 return False
             below |= own
         return len(below) >= BUFFERED_LINES
+
+    def done(self) -> int:
+        """Return the line near its end by which the log says that the training is complete.
+
+        0 where none does. Raises OSError.
+        """
+        tail = LogTail.read(self.path)
+        said = [place for place, line in enumerate(tail.lines) if _DONE.search(line)]
+        return tail.first() + said[-1] if said else 0
 
     def shell(self, line: int, *, asked: bool) -> None:
         """Take a line by which a shell says that a process ended, `asked`: by a wish."""
@@ -211,7 +223,7 @@ class LogSurvival:
             last = _last_shown(opened, pieces, lines[0])
         self._begins = begins = runs.begun(self.runs.falls, prompts, lines)
         passed = set(harmless)
-        if self._asked and any(map(_DONE.search, LogTail.read(self.path).lines)):
+        if self._asked and self.done():
             passed |= self._asked
         for line, rank in self._errors:
             own = bisect_right(begins, line)
@@ -228,10 +240,15 @@ class LogSurvival:
         return passed
 
     def _below(self, line: int, rank: int | None, end: int | None) -> bool:
-        """Tell whether steps follow an error, up to where the next run begins."""
-        own = self._values.values() if rank is None else [self._values.get(rank, set())]
+        """Tell whether steps follow an error, up to where the next run begins.
+
+        Those of others show it as well, once they are more than a buffer holds: nobody makes steps
+        without a rank that is gone.
+        """
+        alone = rank is not None and rank in self._values
+        own = [self._values[rank]] if alone else self._values.values()
         below = {one for of in own for one in of if one > line and (end is None or one < end)}
-        return len(below) >= _FOLLOWED
+        return len(below) >= (_FOLLOWED if alone or rank is None else BUFFERED_LINES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,3 +130,15 @@ COURSES = {
 @pytest.mark.parametrize(("steps_of", "survived"), COURSES.values(), ids=COURSES)
 def test_a_job_went_on_in_the_rhythm_and_with_the_ranks_of_before(steps_of, survived):
     assert survived is steps_of.went_on(START.timestamp() + 301, 360)
+
+
+def test_a_command_that_failed_before_a_training_that_was_completed_is_no_cause(explain, tmp_path):
+    failed = "srun: error: n7: task 0: Exited with exit code 1\n"
+    trained = steps(1, 9, 0.0, dated=False)
+    for log, fault in (
+        (f"{failed}{trained}Training complete\n", None),
+        (f"{failed}{trained}", "software.crash"),
+        (f"{trained}Training complete\n{failed}", "software.crash"),
+    ):
+        (tmp_path / "job.log").write_text(log)
+        assert fault == answer(explain(tmp_path).document())[0]
