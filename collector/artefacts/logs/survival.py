@@ -8,7 +8,7 @@ errors of the last one are its end; if it has none, those of the run before it a
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -82,6 +82,19 @@ def until(samples: Iterable[Sample]) -> float:
 def went_on(line: bytes) -> bool:
     """Tell whether a line is one of steps, in whatever form, or says that training is done."""
     return _of_steps(line) or _DONE.search(line) is not None
+
+
+def completed(lines: Sequence[bytes]) -> int | None:
+    """Return the place of the last line by which a training is complete, None where steps follow.
+
+    Several runs may be in one log.
+    """
+    for place in range(len(lines) - 1, -1, -1):
+        if _DONE.search(lines[place]):
+            return place
+        if _of_steps(lines[place][:_LONGEST]):
+            return None
+    return None
 
 
 def _of_steps(line: bytes) -> bool:
@@ -165,8 +178,8 @@ class LogSurvival:
         0 where none does. Raises OSError.
         """
         tail = LogTail.read(self.path)
-        said = [place for place, line in enumerate(tail.lines) if _DONE.search(line)]
-        return tail.first() + said[-1] if said else 0
+        place = completed(tail.lines)
+        return 0 if place is None else tail.first() + place
 
     def shell(self, line: int, *, asked: bool) -> None:
         """Take a line by which a shell says that a process ended, `asked`: by a wish."""
