@@ -80,8 +80,9 @@ class IncidentPolicy:
         return is_of_the_exchange(symptoms, cause)
 
 
-POST_MORTEM = IncidentPolicy(unnamed_minutes=0.0, observes=False)
-"""Of a job that is dead everything that was found is an answer."""
+POST_MORTEM = IncidentPolicy(unnamed_minutes=LEAST_SECONDS / 60, observes=False)
+"""Of a job that is dead everything that was found is an answer; healthy ones have slow moments too,
+and what cost less than a minute is for information."""
 
 
 def _asks(symptom: Finding) -> bool:

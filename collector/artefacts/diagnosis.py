@@ -36,10 +36,11 @@ class FolderDiagnosis:
         return None if self.incident is None else self.incident | {"leftovers": self.leftovers()}
 
     def ending_document(self) -> dict[str, Any] | None:
-        """Return the same of where a log ends, which is the only line that it quotes."""
+        """Return the same of where a log ends: it quotes that line, and what the job outlived."""
         if self.ending is None or self.found.open_end is None:
             return None
-        lines = {"lines": [self.found.open_end.document()]}
+        apart = [quote for quote in self.found.quotes if quote.role == "background"]
+        lines = {"lines": [quote.document() for quote in [self.found.open_end, *apart]]}
         return self.ending | {"leftovers": self.leftovers() | lines}
 
     def leftovers(self) -> dict[str, Any]:

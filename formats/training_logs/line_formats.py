@@ -43,6 +43,7 @@ FRAMEWORKS = (
     "returnn",
     "mindformers",
     "litgpt",
+    "mlperf",
     "huggingface",
     "lightning",
     "accelerate",

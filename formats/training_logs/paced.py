@@ -10,9 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from . import named
+
 ENOUGH = 6
 """Rows that make a table."""
 _MOST_ROWS, _LONGEST = 20_000, 400
+_LONGEST_TIME = 400 * 86400.0
+"""Seconds: what is longer is no time that something took, but a moment since the epoch."""
 _MOST_AGAIN = 2
 """Runs that follow the first one in a log: what begins anew more often counts inside epochs."""
 
@@ -81,7 +85,7 @@ def read(lines: Iterable[str]) -> list[list[PacedRow]]:
     tables: dict[str, list[tuple[int, str, list[_NumberCell]]]] = defaultdict(list)
     for number, line in enumerate(lines, 1):
         text = _STAMP.sub("", line.strip()[:_LONGEST])
-        if not any(one.isdigit() for one in text):
+        if not any(one.isdigit() for one in text) or named.of_a_test(text):
             continue
         cells, form = _cells(text)
         if any(cell.seconds is not None for cell in cells):
@@ -139,7 +143,7 @@ def _taken(seconds: float, before: str, after: str) -> float | None:
     """Return a time that something took, None for a time of day, of the rest, or none at all."""
     if _ELSE.search(before) or before.endswith("<") or after.startswith(" ago"):
         return None
-    return seconds if seconds > 0 else None
+    return seconds if 0 < seconds < _LONGEST_TIME else None
 
 
 def _paced(rows: Sequence[tuple[int, str, list[_NumberCell]]]) -> list[PacedRow]:

@@ -24,8 +24,10 @@ _LOG4J = re.compile(
 _ASCTIME = re.compile(
     r"[A-Z][a-z]{2} (?P<date>[A-Z][a-z]{2} [ \d]\d) (?P<time>\d\d:\d\d:\d\d) (?P<year>\d{4})\b"
 )
-CLOCK = re.compile(rb"\d\d:\d\d:\d\d")
-"""What every time has."""
+_MILLISECONDS = re.compile(r'"time_ms": ?(\d{12,13})\b')
+"""MLPerf's field."""
+CLOCK = re.compile(rb"\d\d:\d\d:\d\d|time_ms")
+"""What every time has, or is called."""
 _NEAR = 400
 """A time stands at the start of a line; a bar may stand before it where writers interleave."""
 
@@ -40,6 +42,8 @@ def read(text: str, zone: tzinfo | None = None, near: float | None = None) -> fl
     one that comes closest to `near` is taken, and without `near` there is none.
     """
     head = text[:_NEAR]
+    if '"time_ms"' in head and (found := _MILLISECONDS.search(head)):
+        return int(found[1]) / 1e3
     if found := _FULL.search(head):
         return _epoch(
             f"{found['date']}T{found['time']}", found["part"], _offset(found["zone"]) or zone

@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import pytest
-from tests.alerts.explaining import EVERYTHING
+from tests.alerts.explaining import ALL_AT_ONCE, EVERYTHING
 
 from rankscope.alerts.causes.engine import explanations
 from rankscope.alerts.causes.scoring import UNPROVEN
 from rankscope.alerts.counterfactuals import StepMeter, unmeasured
 from rankscope.alerts.lifecycle import IncidentChange, JobHealth
-from rankscope.alerts.policy import POST_MORTEM
 from rankscope.alerts.repairs import Seen, unread
 from rankscope.alerts.tracker import IncidentTracker
 from rankscope.vocabulary import findings as kinds
@@ -137,7 +136,7 @@ def health() -> Callable[..., JobHealth]:
 @pytest.fixture
 def tracker() -> IncidentTracker:
     """Return a tracker for which all that is found is an incident (else: test_observations.py)."""
-    return IncidentTracker(POST_MORTEM)
+    return IncidentTracker(ALL_AT_ONCE)
 
 
 @pytest.fixture

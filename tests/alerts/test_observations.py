@@ -8,7 +8,7 @@ from tests.alerts.conftest import START
 from tests.alerts.explaining import explain
 
 from rankscope.alerts import observations
-from rankscope.alerts.policy import IncidentPolicy
+from rankscope.alerts.policy import POST_MORTEM, IncidentPolicy
 from rankscope.alerts.tracker import IncidentTracker
 from rankscope.vocabulary.ids import Job
 
@@ -241,6 +241,11 @@ class TestSlownessWithoutACause:
         of = (slow, explain(slow, topology))
         assert policy.is_costly(gpus * own_seconds, gpus, *of)
         assert not own_seconds or not policy.is_costly(gpus * (own_seconds - 1.0), gpus, *of)
+
+    def test_of_a_dead_job_a_minute_is_enough(self, topology, found):
+        slow = [found("job.slow", topology.job_entity, 0.0)]
+        of = (slow, explain(slow, topology))
+        assert [False, True] == [POST_MORTEM.is_costly(4 * s, 4, *of) for s in (59.0, 60.0)]
 
     @pytest.mark.parametrize(("times", "own_seconds"), [(1.5, 60.0), (1.2, 90.0)])
     def test_much_of_it_that_lies_between_devices_is_told_after_a_minute_s_loss(

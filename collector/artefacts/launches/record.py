@@ -80,6 +80,11 @@ class LaunchFile:
         own = (one.report for one in self._reports[self._begin :])
         return [one for one in own if one.form.name in _PROGRAMS]
 
+    def undated(self) -> list[int]:
+        """Return the lines of reports of which no line tells the time."""
+        own = (one.report for one in self._reports[self._begin :])
+        return [one.line for one in own if one.at is None]
+
     def drop(self, lines: Container[int]) -> None:
         """Forget what shells said on some lines, and the prompts behind these."""
         self._reports[self._begin :] = [

@@ -45,6 +45,12 @@ class LogContents:
     wrote: set[str] = field(default_factory=set[str])
     """Hosts of which NCCL says that it wrote lines there."""
     launches: LaunchRecord = field(default_factory=LaunchRecord)
+    stepped: dict[str, int] = field(default_factory=dict[str, int])
+    """By log the first line with a value of training."""
+    done: dict[str, int] = field(default_factory=dict[str, int])
+    """By log the line near its end that says that the training is complete."""
+    outlived: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    """Places of what launchers say, without a time, where the run goes on below."""
     settled: list[tuple[int | None, str, Event]] = field(default_factory=list)
     """What launchers' lines mean, by rank and host."""
     kernels: KernelContents = field(default_factory=KernelContents)

@@ -97,6 +97,13 @@ class LogReading:
         said += self._take(self._parser.end()) + launched.end()
         for report in launched.of_shells():
             self._survival.shell(report.line, asked=report.code in ASKED)
+        if (first := self._survival.first) is not None:
+            gathered.stepped[self._name] = first
+        gathered.outlived |= {
+            (self._name, line) for line in launched.undated() if self._survival.outlived(line)
+        }
+        if launched.undated() and (done := self._survival.done()):
+            gathered.done[self._name] = done
         launched.drop(self._close())
         return said
 

@@ -12,6 +12,7 @@ from ....formats.training_logs import cleaning
 from ....vocabulary.log_lines import OF_COLUMNS, OPEN_END
 from ....vocabulary.samples import Event
 from ..found import ArtefactContents, LogQuote
+from . import survival
 from .tails import LogTail
 
 _TRAINS = re.compile(
@@ -26,7 +27,8 @@ _DONE = re.compile(
     rb"\bfinished training\b|"
     rb"\b(?:done|finished|completed|success\w*)\W{0,3}$|\bexit(?:ed)?(?: with)?(?: code)?:? 0\b|"
     rb"\bsav(?:ed|ing) (?:the )?(?:final|best|last)\b|\btotal (?:training )?time\b|"
-    rb"\bearly.?stopp\w*|\boptimization finished\b|\bwandb: (?:run summary|synced)"
+    rb"\bearly.?stopp\w*|\boptimization finished\b|\bwandb: (?:run summary|synced)|"
+    rb"^(?:\d{1,5}: ?)?ending timing run at\b|\bret(?:urn)?_?code[=:] ?0\b"
 )
 """What one of the last lines says where the training came to its end."""
 _COUNTED = re.compile(rb"(?i)(?<![\d.:/-])(?P<at>\d{1,9})(?: ?/ ?| of )(?P<of>\d{1,9})(?![\d.:/-])")
@@ -60,6 +62,8 @@ def add(
         except OSError:
             continue  # said where it was read
         if _done(tail.lines):
+            if _last(tail) is not None:
+                found.understood(name, "log that says at its end that it is done")
             return
         if (line := _last(tail)) is not None:
             ends.append((name, tail, line))
@@ -101,6 +105,8 @@ def _text(line: bytes) -> str:
 
 def _done(lines: Sequence[bytes]) -> bool:
     """Tell whether one of the last lines says that the training is done."""
+    if survival.completed(lines) is not None:
+        return True
     last = [line[-_LONGEST:] for line in lines if line.strip()][-_LAST:]
     return any(_DONE.search(line.strip()) for line in last) or _complete(last)
 

@@ -36,6 +36,10 @@ APART = 1.25
 """Rows at the end that take CLIMB times as long as the first third: each of them so many times as
 long as the longest of that third, which nothing but the time between them tells apart."""
 
+SMALL, AS_OFTEN = 0.05, 1.5
+"""Rows that take less than such a share of what rows of another form take, which come as often but
+for such a factor, are its evaluations or the like: nobody loses by them."""
+
 _FIRST = 1
 """The first one compiles, or fills a cache."""
 
@@ -61,11 +65,24 @@ def add(
 
 def read(lines: Sequence[str]) -> PastedLine | None:
     """Return the line since which a log is slow, None where it is not."""
-    slow = next((one for rows in paced.read(lines) if (one := judged(rows))), None)
+    tables = paced.read(lines)
+    slow = next(
+        (one for rows in tables if not _small(rows, tables) and (one := judged(rows))), None
+    )
     if slow is None:
         return None
     text = f"{slow.text}: {cleaning.shown(slow.row.text)}"
     return PastedLine(slow.row.line, SLOWER, text)
+
+
+def _small(rows: Sequence[PacedRow], tables: Iterable[Sequence[PacedRow]]) -> bool:
+    """Tell whether the rows of a table take next to nothing beside those of another."""
+    own = paced.middle(row.seconds for row in rows)
+    return any(
+        len(rows) <= AS_OFTEN * len(other) <= AS_OFTEN**2 * len(rows)
+        and own < SMALL * paced.middle(row.seconds for row in other)
+        for other in tables
+    )
 
 
 def judged(rows: Sequence[PacedRow]) -> SlowRows | None:

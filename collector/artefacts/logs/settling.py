@@ -10,8 +10,9 @@ from ..found import ArtefactContents, LogQuote
 from ..hosts import device_ranks
 from ..job.endings import UNDATED
 from ..job.startup import START_SECONDS
-from ..launches import quoted_waits, settlement
+from ..launches import outlived, quoted_waits, settlement
 from ..launches.known import KnownRanks
+from ..launches.outlived import StepCourse
 from . import host_lines, memory_kills, survival, uncounted, unplaced, unranked
 from .contents import LogContents
 from .unknown_lines import shown
@@ -245,6 +246,7 @@ def _settle(gathered: LogContents, found: ArtefactContents) -> None:
     record = gathered.launches
     if not record.reports:
         return
+    _outlive(gathered, found)
     kernels = gathered.kernels.faults
     record.reports = memory_kills.explained(record.reports, kernels, gathered.span())
     record.reports = quoted_waits.followed(record.reports, found.quotes)
@@ -264,6 +266,25 @@ def _settle(gathered: LogContents, found: ArtefactContents) -> None:
     gathered.events = unplaced.placed(gathered.events, raised=verdict.raised, exits={})
     found.missing += verdict.missing
     record.quote(found, verdict.roots, size)
+
+
+def _outlive(gathered: LogContents, found: ArtefactContents) -> None:
+    """Set aside what launchers call dead though the job went on, whatever else reads its line."""
+    record = gathered.launches
+    course = StepCourse.of(gathered.samples, (fall.at for fall in gathered.falls))
+    record.reports, quotes = outlived.apart(
+        record.reports, course, gathered.outlived, gathered.stepped, gathered.done
+    )
+    places = {(quote.file, quote.line) for quote in quotes}
+    others = [quote for quote in found.quotes if (quote.file, quote.line) in places]
+    found.quotes = [quote for quote in found.quotes if quote not in others] + quotes
+    said = {(quote.at, quote.text) for quote in others}
+    for place, (rank, host, event) in enumerate(gathered.events):
+        pairs = event.attributes
+        if event.name == "log.fault" and (event.at or None, pairs.get("text")) in said:
+            gathered.events[place] = (
+                rank, host, replace(event, attributes={**pairs, "role": "confirmation"})
+            )  # fmt: skip
 
 
 def _known(gathered: LogContents, size: int) -> KnownRanks:

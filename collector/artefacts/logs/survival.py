@@ -8,7 +8,7 @@ errors of the last one are its end; if it has none, those of the run before it a
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -18,6 +18,7 @@ from ....vocabulary.samples import Event, Sample
 from ..collectives.horovod import is_stall
 from ..job.endings import UNDATED
 from ..job.startup import speaks_of_steps
+from ..launches.outlived import BUFFERED_LINES
 from ..walk import blocks
 from . import follow_ups, runs
 from .runs import RunStarts
@@ -28,6 +29,9 @@ MAY_END = re.compile(
     r"component)\."
 )
 """Signatures of errors that end the process that logs them, unless it catches them."""
+
+_DONE_WITHOUT = "nccl.setup_failed"
+"""What follows from an error: NCCL does without what it could not set up for one algorithm."""
 
 _STEP = "training.step"
 _FOLLOW = 4
@@ -54,7 +58,7 @@ _EPOCHS = 2
 """Epochs that end below a line show it as well, in whatever form."""
 _DONE = re.compile(
     rb"(?i)\btraining (?:is |was |has )?(?:successfully )?(?:complete|finished|done)|"
-    rb"\btrain_runtime\b"
+    rb"\btrain_runtime\b|\"run_stop\".{0,800}\"status\": \"success\""
 )
 _FOLLOWED = 3
 """Lines of steps that show it: other ranks print one more before they notice, a bar its last state
@@ -78,6 +82,19 @@ def until(samples: Iterable[Sample]) -> float:
 def went_on(line: bytes) -> bool:
     """Tell whether a line is one of steps, in whatever form, or says that training is done."""
     return _of_steps(line) or _DONE.search(line) is not None
+
+
+def completed(lines: Sequence[bytes]) -> int | None:
+    """Return the place of the last line by which a training is complete, None where steps follow.
+
+    Several runs may be in one log.
+    """
+    for place in range(len(lines) - 1, -1, -1):
+        if _DONE.search(lines[place]):
+            return place
+        if _of_steps(lines[place][:_LONGEST]):
+            return None
+    return None
 
 
 def _of_steps(line: bytes) -> bool:
@@ -126,7 +143,7 @@ class LogSurvival:
         root = pairs.get("role") == "root"
         if root or pairs.get("role") == "cascade" or pairs.get("what") == "loss":
             self._wrong.append(line)
-        if root or is_stall(event):
+        if root or is_stall(event) or pairs.get("signature") == _DONE_WITHOUT:
             self._roots.append((line, place))
         if (root or event.name == "network.link") and not event.at:
             self._causes.append((line, place))
@@ -135,8 +152,34 @@ class LogSurvival:
         """Take an event of a line without a time, or one that says that something waits."""
         if is_stall(event):
             self._errors.append((line, None))
-        elif is_root_of(event, MAY_END):
+        elif is_root_of(event, MAY_END) or event.attributes.get("signature") == _DONE_WITHOUT:
             self._errors.append((line, rank))
+
+    @property
+    def first(self) -> int | None:
+        """Return the first line with a value, None where there is none."""
+        return min((min(lines) for lines in self._values.values()), default=None)
+
+    def outlived(self, line: int) -> bool:
+        """Tell whether the same run goes on below a line: all its ranks, by more than a buffer."""
+        if any(fall.line > line for fall in self.runs.falls):
+            return False
+        below = set[int]()
+        for lines in self._values.values():
+            own = {one for one in lines if one > line}
+            if not own and lines:
+                return False
+            below |= own
+        return len(below) >= BUFFERED_LINES
+
+    def done(self) -> int:
+        """Return the line near its end by which the log says that the training is complete.
+
+        0 where none does. Raises OSError.
+        """
+        tail = LogTail.read(self.path)
+        place = completed(tail.lines)
+        return 0 if place is None else tail.first() + place
 
     def shell(self, line: int, *, asked: bool) -> None:
         """Take a line by which a shell says that a process ended, `asked`: by a wish."""
@@ -193,7 +236,7 @@ class LogSurvival:
             last = _last_shown(opened, pieces, lines[0])
         self._begins = begins = runs.begun(self.runs.falls, prompts, lines)
         passed = set(harmless)
-        if self._asked and any(map(_DONE.search, LogTail.read(self.path).lines)):
+        if self._asked and self.done():
             passed |= self._asked
         for line, rank in self._errors:
             own = bisect_right(begins, line)
@@ -210,10 +253,15 @@ class LogSurvival:
         return passed
 
     def _below(self, line: int, rank: int | None, end: int | None) -> bool:
-        """Tell whether steps follow an error, up to where the next run begins."""
-        own = self._values.values() if rank is None else [self._values.get(rank, set())]
+        """Tell whether steps follow an error, up to where the next run begins.
+
+        Those of others show it as well, once they are more than a buffer holds: nobody makes steps
+        without a rank that is gone.
+        """
+        alone = rank is not None and rank in self._values
+        own = [self._values[rank]] if alone else self._values.values()
         below = {one for of in own for one in of if one > line and (end is None or one < end)}
-        return len(below) >= _FOLLOWED
+        return len(below) >= (_FOLLOWED if alone or rank is None else BUFFERED_LINES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,11 @@
 """The course of one incident, second by second; all that is found is one from the first second."""
 
-from tests.alerts.explaining import EVERYTHING
+from tests.alerts.explaining import ALL_AT_ONCE, EVERYTHING
 
 from rankscope.alerts.causes import engine
 from rankscope.alerts.causes.engine import RootExplanation
 from rankscope.alerts.lifecycle import TrackedIncident, incident_id, is_symptom
 from rankscope.alerts.losses import LossAccount
-from rankscope.alerts.policy import POST_MORTEM
 from rankscope.vocabulary.ids import Job
 
 START = 1_700_000_000.0
@@ -36,7 +35,7 @@ class Course:
         if symptoms:
             found = RootExplanation(cause or explain(findings, self.topology), symptoms)
         job = self.health(health.pop("stepped", now - 1.0), attempt=attempt, **health)
-        change = self.incident.advance(RUN, found, job, START + now, POST_MORTEM)
+        change = self.incident.advance(RUN, found, job, START + now, ALL_AT_ONCE)
         self.losses.settle(RUN, [self.incident], job.ranks)
         if change is not None:
             change = self.incident.counted(change)

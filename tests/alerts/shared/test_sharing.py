@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 
 import pytest
+from tests.alerts.explaining import ALL_AT_ONCE
 
 from rankscope.alerts.actions import PersonAction
 from rankscope.alerts.lifecycle import IncidentChange
-from rankscope.alerts.policy import POST_MORTEM
 from rankscope.alerts.shared.messages import Message, pack, unpack
 from rankscope.alerts.shared.scope import shared_root
 from rankscope.alerts.shared.sharing import (
@@ -31,7 +31,7 @@ class Partition:
     """A tracker of its own, and what it shows."""
 
     def __init__(self, number: int) -> None:
-        self.tracker, self.sharing = IncidentTracker(POST_MORTEM), PartitionClaims(number)
+        self.tracker, self.sharing = IncidentTracker(ALL_AT_ONCE), PartitionClaims(number)
         self.shown: list[IncidentChange] = []
 
     @property

@@ -82,3 +82,9 @@ def test_which_memory_it_was_may_stand_on_a_line_beside_it():
 )
 def test_what_fails_nothing_is_of_none(line):
     assert "" == family(line)
+
+
+def test_a_warning_of_a_library_is_no_failure():
+    line = "/lib/grad_scaler.py:342: FutureWarning: `found_inf` of the gradients is an error soon"
+    assert "" == family(line)
+    assert "" != family(line.replace("FutureWarning: ", ""))

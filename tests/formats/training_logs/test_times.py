@@ -17,6 +17,7 @@ AT = datetime(2026, 5, 13, 12, 0, 1, tzinfo=UTC).timestamp()
         "26/05/13 12:00:01 WARN TaskSetManager: Lost task 3.0 in stage 7.0",
         "26/05/13 12:00:01 INFO o.a.spark.SparkContext: ready",
         "Wed May 13 12:00:01 2026 ready",
+        '{"namespace": "", "time_ms": 1778673601000, "key": "run_start"}',
     ],
 )
 def test_a_date_of_any_order_is_read_where_it_is_certain(text):

@@ -42,6 +42,8 @@ def test_the_last_line_of_a_training_that_is_not_done_is_told(explain, tmp_path,
         "Epoch 3/3: 100%|##########| 1500/1500 [19:59<00:00,  1.25it/s]",
         "saving final model",
         "finished",
+        ':::MLLOG {"key": "run_stop", "value": null, "metadata": {"status": "success"}}',
+        "3: ENDING TIMING RUN AT 2026-05-13 12:00:01 PM",
     ],
 )
 def test_one_that_is_done_has_no_open_end(explain, tmp_path, last):
@@ -63,3 +65,9 @@ def test_a_line_that_bears_out_nothing_hides_no_open_end(explain, tmp_path):
 def test_a_count_of_items_is_no_progress(explain, tmp_path):
     text = "Epoch training begins\nTransferred 40/40 items from base.pt\nOptimizer groups: bias"
     assert (3, "Optimizer groups: bias") == ending(explain, tmp_path, text + "\n")
+
+
+def test_a_log_without_a_known_line_that_says_that_it_is_done_is_understood(explain, tmp_path):
+    (tmp_path / "job.log").write_text("rank 0 trains\nTraining complete\n")
+    found = explain(tmp_path)
+    assert "log that says at its end that it is done" == found.leftovers()["read"]["job.log"]

@@ -123,3 +123,23 @@ def test_a_line_that_speaks_of_a_fault_goes_before(explain, tmp_path):
     (tmp_path / "train.log").write_text(f"{text}OSError: [Errno 28] No space left on device\n")
     signatures = {quote.signature for quote in explain(tmp_path).found.quotes}
     assert not any("longer" in one for one in signatures)
+
+
+def test_evaluations_that_take_next_to_nothing_beside_epochs_are_not_told():
+    stamp = "12:{:02}:00.000 - epoch {:4} | "
+    lines = [
+        line
+        for number, took in enumerate([*noisy(6, 0.5), *noisy(9, 1.6)], 1)
+        for line in (
+            f"{stamp.format(number, number)}avg utts/s 3900 | took {71 + number % 2}.50 s",
+            f"{stamp.format(number, number)}wer 7.{number} | took {took:.2f} s",
+        )
+    ]
+    assert paces.read(lines) is None
+    assert paces.read(lines[1::2]) is not None, "where there is nothing else, they are all"
+
+
+def test_a_moment_since_the_epoch_is_no_time_that_something_took():
+    moments = [1778673601000 + 60_000 * number * number for number in range(20)]
+    lines = [f'"time_ms": {moment}, "epoch_num": {number}' for number, moment in enumerate(moments)]
+    assert paces.read(lines) is None

@@ -6,7 +6,7 @@ import pytest
 
 from rankscope.collector.artefacts.logs.survival import LogSurvival, PlacedEvent
 from rankscope.collector.artefacts.walk import blocks
-from rankscope.vocabulary.samples import Event
+from rankscope.vocabulary.samples import Event, Sample
 
 ERROR = "ValueError: bad sample 17\n"
 STEP = "epoch {0} step {0} loss 2.5\n"
@@ -80,3 +80,29 @@ def test_rows_of_any_form_below_an_error_show_that_it_was_survived(survived, bel
 ], ids=["one epoch of all ranks", "one row of all ranks", "what only begins"])  # fmt: skip
 def test_one_row_that_every_rank_still_prints_does_not(survived, below):
     assert set() == survived(NOISE + ERROR + below)
+
+
+def test_a_rank_without_lines_of_its_own_survived_where_others_step_on_for_long(tmp_path):
+    path = tmp_path / "log"
+    path.write_text(ERROR + STEP.format(1) * 200)
+    for steps, passed in ((100, set()), (200, {1})):
+        survival = LogSurvival(path)
+        survival.error(1, Event("log.fault", 0.0, {**ROOT, "rank": 3}), 3)
+        for number in range(steps):
+            survival.value(2 + number, Sample("training.loss", 2.5, 0.0), 0)
+        assert passed == survival.settle([])
+
+
+def test_what_nccl_could_not_set_up_was_done_without_where_steps_follow(tmp_path):
+    path = tmp_path / "log"
+    path.write_text("".join(map(STEP.format, range(9))))
+    survival = LogSurvival(path)
+    pairs = {"role": "cascade", "signature": "nccl.setup_failed"}
+    event = Event("log.fault", 0.0, pairs)
+    survival.error(1, event, None)
+    survival.event(1, event, 0)
+    for line in range(2, 9):
+        survival.value(line, Sample("training.loss", 2.5, 0.0), 0)
+    events: list[PlacedEvent] = [(None, "", event)]
+    survival.settle(events)
+    assert "confirmation" == events[0][2].attributes["role"]
