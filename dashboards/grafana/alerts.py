@@ -16,6 +16,7 @@ _DEVICE = "cluster, host_name, gpu, hw_id"
 _JOB = "{{ $labels.job_id }}"
 _ENTITY = "{{ $labels.entity_type }} {{ $labels.entity }}"
 _INCIDENT = f"{{{{ $labels.fault }}}}: {_ENTITY}, job {_JOB}"
+_HOST_LOST = "rankscope_host_gpu_seconds_lost_total"
 _EXPLAINED = "Causes, evidence and actions: rankscope explain {{ $labels.incident }}."
 
 INCIDENTS = RuleGroup(
@@ -50,7 +51,9 @@ INCIDENTS = RuleGroup(
         ),
         AlertRule(
             "RankscopeNodeCostsMuch",
-            "sum by (host_name) (increase(rankscope_host_gpu_seconds_lost_total[24h])) > 86400",
+            # Not increase(): a first cause that changes takes its costs along, and a counter that
+            # fell by them would count for a reset, with all that the host ever lost.
+            f"sum by (host_name) ({_HOST_LOST} - min_over_time({_HOST_LOST}[24h])) > 86400",
             "",
             "warning",
             f"Incidents on {_AT} took more than 24 GPU-hours in a day",
