@@ -16,6 +16,7 @@ _DEVICE = "cluster, host_name, gpu, hw_id"
 _JOB = "{{ $labels.job_id }}"
 _ENTITY = "{{ $labels.entity_type }} {{ $labels.entity }}"
 _INCIDENT = f"{{{{ $labels.fault }}}}: {_ENTITY}, job {_JOB}"
+_UNCORRECTED = 'hw_errors_total{error_type="uncorrected"}'
 _HOST_LOST = "rankscope_host_gpu_seconds_lost_total"
 _EXPLAINED = "Causes, evidence and actions: rankscope explain {{ $labels.incident }}."
 
@@ -130,7 +131,8 @@ HARDWARE = RuleGroup(
         ),
         AlertRule(
             "RankscopeGpuMemoryUncorrectable",
-            'increase(hw_errors_total{error_type="uncorrected"}[10m]) > 0',
+            # Not increase(): VictoriaMetrics counts the errors of a series that begins as new.
+            f"last_over_time({_UNCORRECTED}[10m]) - min_over_time({_UNCORRECTED}[10m]) > 0",
             "",
             "critical",
             f"Uncorrectable memory error on {_GPU}",
