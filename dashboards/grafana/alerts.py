@@ -6,7 +6,7 @@ hardware and jobs fire without the collector too. The rest is about Rankscope it
 
 from . import links
 from .itself.alerts import ITSELF
-from .queries import HELD_DOWN
+from .queries import HELD_DOWN, of_any
 from .rules import PERCENT, SECONDS, VALUE, AlertRule, RuleGroup
 
 _AT = "{{ $labels.host_name }}"
@@ -25,7 +25,7 @@ INCIDENTS = RuleGroup(
     (
         AlertRule(
             "RankscopeIncidentCritical",
-            'rankscope_incident_active{severity="critical", status="open"} == 1',
+            of_any('rankscope_incident_active{severity="critical", status="open"}') + " == 1",
             "",
             "critical",
             _INCIDENT,
@@ -34,7 +34,7 @@ INCIDENTS = RuleGroup(
         ),
         AlertRule(
             "RankscopeIncidentWarning",
-            'rankscope_incident_active{severity="warning", status="open"} == 1',
+            of_any('rankscope_incident_active{severity="warning", status="open"}') + " == 1",
             "2m",
             "warning",
             _INCIDENT,
@@ -43,7 +43,7 @@ INCIDENTS = RuleGroup(
         ),
         AlertRule(
             "RankscopeGoodputLow",
-            "rankscope_job_goodput_ratio < 0.9",
+            of_any("rankscope_job_goodput_ratio") + " < 0.9",
             "15m",
             "warning",
             f"Goodput of job {_JOB} is low",
@@ -54,7 +54,8 @@ INCIDENTS = RuleGroup(
             "RankscopeNodeCostsMuch",
             # Not increase(): a first cause that changes takes its costs along, and a counter that
             # fell by them would count for a reset, with all that the host ever lost.
-            f"sum by (host_name) ({_HOST_LOST} - min_over_time({_HOST_LOST}[24h])) > 86400",
+            f"sum by (host_name) ({of_any(_HOST_LOST)}"
+            f" - {of_any(f'min_over_time({_HOST_LOST}[24h])', 'min')}) > 86400",
             "",
             "warning",
             f"Incidents on {_AT} took more than 24 GPU-hours in a day",
@@ -69,7 +70,7 @@ JOBS = RuleGroup(
     (
         AlertRule(
             "RankscopeJobSilent",
-            "rankscope_job_last_received_age_seconds > 60",
+            of_any("rankscope_job_last_received_age_seconds", "min") + " > 60",
             "1m",
             "warning",
             f"Job {_JOB} reports nothing",
@@ -96,7 +97,7 @@ JOBS = RuleGroup(
         ),
         AlertRule(
             "RankscopeRanksMissing",
-            "rankscope_job_ranks - on (job_id) count by (job_id)"
+            "max by (job_id) (rankscope_job_ranks) - on (job_id) count by (job_id)"
             " (count by (job_id, rank) (training_rank_info)) > 0",
             "2m",
             "warning",

@@ -60,6 +60,7 @@ def store(program: Callable[[str], str], tmp_path: Path) -> Iterator[VictoriaMet
         process.terminate()
 
 
+@pytest.mark.programs
 def test_errors_of_long_ago_are_no_new_ones_where_their_series_begins(
     store: VictoriaMetrics, rules: list[dict[str, Any]]
 ) -> None:
