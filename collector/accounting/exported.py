@@ -24,7 +24,8 @@ _RECENT_SECONDS = 7 * 86400.0
 class IncidentMetrics(Collector):
     """Incidents and their costs, from the ledger; jobs, waits and scores, from the pipeline.
 
-    Jobs and hosts without a change for a week are left out, whole: a counter must not go down.
+    Jobs without a change for a week are left out, whole: a counter must not go down. Hosts stay:
+    one that came back with all that it ever lost would seem to have lost it since.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class IncidentMetrics(Collector):
         yield _incidents(totals)
         yield _by_fault(families.LOST, {job: row.lost for job, row in totals.items()})
         yield _by_fault(families.CAUSE_LOST, {job: row.measured for job, row in totals.items()})
-        yield self._host_lost(now)
+        yield self._host_lost()
         yield from self._active()
         yield from self._losing()
 
@@ -76,9 +77,9 @@ class IncidentMetrics(Collector):
         yield from self._outbox()
         yield from self._checks(self._clock.now())
 
-    def _host_lost(self, now: float) -> Metric:
+    def _host_lost(self) -> Metric:
         family = families.HOST_LOST.counter()
-        lost = self._ledger.lost_by_host(since=now - _RECENT_SECONDS)
+        lost = self._ledger.lost_by_host()
         worst = sorted(lost, key=lambda host: (-sum(lost[host].values()), host))
         rows = [(host, fault) for host in worst for fault in sorted(lost[host])]
         for host, fault in rows[: families.HOST_LOST.most]:

@@ -108,18 +108,11 @@ class CostLedger:
             totals = self._totals.get(job)
             return 0.0 if totals is None else sum(totals.lost.values())
 
-    def lost_by_host(self, *, since: float) -> dict[str, dict[str, float]]:
-        """Return the GPU seconds lost by the host of the first cause and its fault.
-
-        Of hosts with a change since then or an incident not resolved.
-        """
+    def lost_by_host(self) -> dict[str, dict[str, float]]:
+        """Return the GPU seconds lost by the host of the first cause and its fault."""
         with self._lock:
             self._loaded()
-            return {
-                host: dict(row.lost)
-                for host, row in self._hosts.items()
-                if row.charged and (row.active or row.updated_at >= since)
-            }
+            return {host: dict(row.lost) for host, row in self._hosts.items() if row.charged}
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, IncidentCosts]:
         """Return the rows of some incidents, by id; those that are not kept are left out."""

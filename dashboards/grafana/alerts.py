@@ -6,7 +6,7 @@ hardware and jobs fire without the collector too. The rest is about Rankscope it
 
 from . import links
 from .itself.alerts import ITSELF
-from .queries import HELD_DOWN
+from .queries import HELD_DOWN, of_any
 from .rules import PERCENT, SECONDS, VALUE, AlertRule, RuleGroup
 
 _AT = "{{ $labels.host_name }}"
@@ -16,6 +16,8 @@ _DEVICE = "cluster, host_name, gpu, hw_id"
 _JOB = "{{ $labels.job_id }}"
 _ENTITY = "{{ $labels.entity_type }} {{ $labels.entity }}"
 _INCIDENT = f"{{{{ $labels.fault }}}}: {_ENTITY}, job {_JOB}"
+_UNCORRECTED = 'hw_errors_total{error_type="uncorrected"}'
+_HOST_LOST = "rankscope_host_gpu_seconds_lost_total"
 _EXPLAINED = "Causes, evidence and actions: rankscope explain {{ $labels.incident }}."
 
 INCIDENTS = RuleGroup(
@@ -23,7 +25,7 @@ INCIDENTS = RuleGroup(
     (
         AlertRule(
             "RankscopeIncidentCritical",
-            'rankscope_incident_active{severity="critical", status="open"} == 1',
+            of_any('rankscope_incident_active{severity="critical", status="open"}') + " == 1",
             "",
             "critical",
             _INCIDENT,
@@ -32,7 +34,7 @@ INCIDENTS = RuleGroup(
         ),
         AlertRule(
             "RankscopeIncidentWarning",
-            'rankscope_incident_active{severity="warning", status="open"} == 1',
+            of_any('rankscope_incident_active{severity="warning", status="open"}') + " == 1",
             "2m",
             "warning",
             _INCIDENT,
@@ -41,7 +43,7 @@ INCIDENTS = RuleGroup(
         ),
         AlertRule(
             "RankscopeGoodputLow",
-            "rankscope_job_goodput_ratio < 0.9",
+            of_any("rankscope_job_goodput_ratio") + " < 0.9",
             "15m",
             "warning",
             f"Goodput of job {_JOB} is low",
@@ -50,7 +52,10 @@ INCIDENTS = RuleGroup(
         ),
         AlertRule(
             "RankscopeNodeCostsMuch",
-            "sum by (host_name) (increase(rankscope_host_gpu_seconds_lost_total[24h])) > 86400",
+            # Not increase(): a first cause that changes takes its costs along, and a counter that
+            # fell by them would count for a reset, with all that the host ever lost.
+            f"sum by (host_name) ({of_any(_HOST_LOST)}"
+            f" - {of_any(f'min_over_time({_HOST_LOST}[24h])', 'min')}) > 86400",
             "",
             "warning",
             f"Incidents on {_AT} took more than 24 GPU-hours in a day",
@@ -65,7 +70,7 @@ JOBS = RuleGroup(
     (
         AlertRule(
             "RankscopeJobSilent",
-            "rankscope_job_last_received_age_seconds > 60",
+            of_any("rankscope_job_last_received_age_seconds", "min") + " > 60",
             "1m",
             "warning",
             f"Job {_JOB} reports nothing",
@@ -92,7 +97,7 @@ JOBS = RuleGroup(
         ),
         AlertRule(
             "RankscopeRanksMissing",
-            "rankscope_job_ranks - on (job_id) count by (job_id)"
+            "max by (job_id) (rankscope_job_ranks) - on (job_id) count by (job_id)"
             " (count by (job_id, rank) (training_rank_info)) > 0",
             "2m",
             "warning",
@@ -127,7 +132,8 @@ HARDWARE = RuleGroup(
         ),
         AlertRule(
             "RankscopeGpuMemoryUncorrectable",
-            'increase(hw_errors_total{error_type="uncorrected"}[10m]) > 0',
+            # Not increase(): VictoriaMetrics counts the errors of a series that begins as new.
+            f"last_over_time({_UNCORRECTED}[10m]) - min_over_time({_UNCORRECTED}[10m]) > 0",
             "",
             "critical",
             f"Uncorrectable memory error on {_GPU}",

@@ -9,6 +9,7 @@ from grafana_foundation_sdk.models import dashboard as models
 
 from . import links
 from .panels import SOURCE, AnyPanel
+from .queries import of_any
 
 WIDTH = 24
 CONSOLE = "http://localhost:8470"
@@ -147,7 +148,7 @@ def _annotation(incidents: str) -> dashboard.AnnotationQuery:
         .enable(True)
         .hide(False)
         .icon_color("red")
-        .expr(f"{active} unless on (incident) last_over_time({active}[5m] offset 1m)")
+        .expr(f"{of_any(active)} unless on (incident) last_over_time({active}[5m] offset 1m)")
         .step("15s")
         .title_format("{{fault}}")
         .text_format("{{entity_type}} {{entity}} on {{host_name}}, incident {{incident}}")

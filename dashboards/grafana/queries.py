@@ -83,10 +83,20 @@ def rated(counter: str, by: str, *, minute: bool = False, positive: bool = True)
     return chosen(f"{rate} * 60" if minute else rate, by, f"{ranking} > 0" if positive else ranking)
 
 
+def of_any(expr: str, operation: str = "max") -> str:
+    """Return series that each of several collectors shows, and one that began anew, once.
+
+    Without it sums count an incident once a collector, what is matched by its labels is there
+    twice, and every alert ends and begins anew with a collector's pod.
+    """
+    return f"{operation} without (instance, pod) ({expr})"
+
+
 def gained(counter: str) -> str:
-    """Return what a counter gained in the time range, also where it began within the range.
+    """Return what a collector's counter gained in the time range, also where it began within it.
 
     increase() misses the first value of a series, which is the whole loss of a short incident.
     """
-    last = f"max_over_time({counter}[$__range])"
-    return f"(({last} - {counter} offset $__range) or {last})"
+    last = of_any(f"max_over_time({counter}[$__range])")
+    before = of_any(f"last_over_time({counter}[1h] offset $__range)")
+    return f"(({last} - {before}) or {last})"

@@ -10,6 +10,8 @@ _BY = "by (cluster, job_id)"
 _RANK = "by (cluster, job_id, host_name, rank)"
 _STEP = "training_step_duration_seconds"
 _COMM = "training_comm_duration_seconds"
+_GOODPUT = "max by (job_id) (rankscope_job_goodput_ratio)"
+_RANKS = "max by (job_id) (rankscope_job_ranks)"
 
 RECORDINGS = (
     RuleGroup(
@@ -72,8 +74,8 @@ RECORDINGS = (
             ),
             RecordingRule(
                 "rankscope_goodput:ratio",
-                "sum(rankscope_job_goodput_ratio * on (job_id) rankscope_job_ranks)"
-                " / sum(rankscope_job_ranks and on (job_id) rankscope_job_goodput_ratio)",
+                f"sum({_GOODPUT} * on (job_id) {_RANKS})"
+                f" / sum({_RANKS} and on (job_id) rankscope_job_goodput_ratio)",
             ),
         ),
     ),

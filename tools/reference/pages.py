@@ -27,7 +27,7 @@ def page() -> str:
         "[metrics](metrics.md). Here: the collector's `/metrics`, what each says of its own "
         "health, and the alerts of `deploy/prometheus/rules`.\n"
         "\n## The collector: jobs, incidents, notices\n\n"
-        "Jobs and hosts without news for a week are left out, whole.\n\n"
+        "Jobs without news for a week are left out, whole.\n\n"
         + table(_HEAD, rows)
         + "\n## The collector's own health\n\n"
         + table(_HEAD, _collector())

@@ -2,7 +2,7 @@
 
 from .. import links
 from ..panels import PLAIN, AnyPanel, above, below, lines, number
-from ..queries import JOBS, JOBS_OR_NONE, PanelQuery, gained, now, rows
+from ..queries import JOBS, JOBS_OR_NONE, PanelQuery, gained, now, of_any, rows
 from ..tables import TableColumn, listing
 from .selection import CLUSTER, LOST
 
@@ -11,7 +11,8 @@ _GOODPUT = f"rankscope_job_goodput_ratio{{{JOBS}}}"
 
 def _open(severity: str) -> str:
     """Return how many incidents of a severity are not resolved."""
-    return f'sum(rankscope_incident_active{{{JOBS_OR_NONE}, severity="{severity}"}}) or vector(0)'
+    active = f'rankscope_incident_active{{{JOBS_OR_NONE}, severity="{severity}"}}'
+    return f"sum({of_any(active)}) or vector(0)"
 
 
 def numbers_row() -> list[AnyPanel]:
@@ -75,9 +76,9 @@ def jobs_row() -> list[AnyPanel]:
         listing(
             "Incidents that are not resolved",
             "One row an incident: its first cause, where it lies, and what it took so far.",
-            rows(f"rankscope_incident_active{{{JOBS_OR_NONE}}}"),
-            rows(f"rankscope_incident_gpu_seconds_lost{{{JOBS_OR_NONE}}} / 3600"),
-            rows(f"time() - rankscope_incident_opened_timestamp_seconds{{{JOBS_OR_NONE}}}"),
+            rows(of_any(f"rankscope_incident_active{{{JOBS_OR_NONE}}}")),
+            rows(of_any(f"rankscope_incident_gpu_seconds_lost{{{JOBS_OR_NONE}}} / 3600")),
+            rows(of_any(f"time() - rankscope_incident_opened_timestamp_seconds{{{JOBS_OR_NONE}}}")),
             columns=[
                 TableColumn("severity", "Severity", width=80),
                 TableColumn("fault", "Fault", width=180),

@@ -2,7 +2,7 @@
 
 from .. import links
 from ..panels import PLAIN, SEVERITY_HUES, AnyPanel, above, bars, below, lines
-from ..queries import HELD_DOWN, JOBS_OR_NONE, PanelQuery, gained, highest, now, rows
+from ..queries import HELD_DOWN, JOBS_OR_NONE, PanelQuery, gained, highest, now, of_any, rows
 from ..tables import TableColumn, listing
 from .selection import CLUSTER, LOST
 
@@ -38,7 +38,7 @@ def lost_row() -> list[AnyPanel]:
             "Incidents that are not resolved.",
             "none",
             PanelQuery(
-                f"sum by (severity) (rankscope_incident_active{{{JOBS_OR_NONE}}})",
+                f"sum by (severity) ({of_any(f'rankscope_incident_active{{{JOBS_OR_NONE}}}')})",
                 "{{severity}}",
             ),
             steps=above(1, 5),

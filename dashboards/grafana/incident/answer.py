@@ -2,7 +2,7 @@
 
 from .. import links
 from ..panels import PLAIN, AnyPanel, above, number
-from ..queries import PanelQuery, now, rows
+from ..queries import PanelQuery, now, of_any, rows
 from ..tables import TableColumn, listing
 from .selection import THIS
 
@@ -15,8 +15,8 @@ def what_row() -> list[AnyPanel]:
             "Fault and entity as the collector ranks them now; once it is resolved every first "
             "cause of the time range. Evidence, other causes and what to do: in the console.",
             rows(
-                f"rankscope_incident_active{{{THIS}}} or on (incident)"
-                f" max_over_time(rankscope_incident_active{{{THIS}}}[$__range])"
+                f"{of_any(f'rankscope_incident_active{{{THIS}}}')} or on (incident) "
+                + of_any(f"max_over_time(rankscope_incident_active{{{THIS}}}[$__range])")
             ),
             columns=[
                 TableColumn("severity", "Severity", width=90),

@@ -7,10 +7,13 @@ from ..queries import (
     PanelQuery,
     highest,
     now,
+    of_any,
     rows,
 )
 from ..tables import TableColumn, listing
 from .selection import INCIDENTS
+
+_LOST = f"rankscope_gpu_seconds_lost_total{{{INCIDENTS}}}"
 
 
 def numbers_row() -> list[AnyPanel]:
@@ -85,7 +88,7 @@ def numbers_row() -> list[AnyPanel]:
             "GPU-hours lost",
             "GPU time that the job's incidents took, of all its attempts.",
             "suffix: GPU h",
-            now(f"sum(rankscope_gpu_seconds_lost_total{{{INCIDENTS}}}) / 3600 or vector(0)"),
+            now(f"sum({of_any(_LOST)}) / 3600 or vector(0)"),
             steps=above(1, 24),
             decimals=2,
         ),
@@ -98,8 +101,8 @@ def incidents_row() -> AnyPanel:
     return listing(
         "Incidents that are not resolved",
         "First cause of each, where it lies, and what it took so far.",
-        rows(f"rankscope_incident_active{{{INCIDENTS}}}"),
-        rows(f"rankscope_incident_gpu_seconds_lost{{{INCIDENTS}}} / 3600"),
+        rows(of_any(f"rankscope_incident_active{{{INCIDENTS}}}")),
+        rows(of_any(f"rankscope_incident_gpu_seconds_lost{{{INCIDENTS}}} / 3600")),
         columns=[
             TableColumn("severity", "Severity", width=80),
             TableColumn("fault", "Fault", width=180),

@@ -135,14 +135,22 @@ def test_gpus_that_are_lost_now_are_metrics_by_job_and_fault_and_by_incident(
     assert samples["rankscope_incident_gpus_lost", first, "run-1"] == 1.5
 
 
-def test_what_incidents_took_is_summed_by_the_host_of_their_first_cause(client, opened, clock):
+def test_what_incidents_took_is_summed_by_the_host_of_their_first_cause(client, opened):
     opened("resolved", identity="a", status="resolved", lost=50.0)
     opened("resolved", identity="b", status="resolved", lost=30.0)
     lost = {key: value for key, value in _samples(client).items() if "_host_gpu_" in key[0]}
     ((key, value),) = lost.items()
     assert (value, key[0]) == (80.0, "rankscope_host_gpu_seconds_lost_total")
+
+
+def test_what_a_host_took_stays_so_that_it_never_comes_back_as_if_it_were_new(
+    client, opened, clock
+):
+    """Over a range in which a counter begins, all of it counts as gained."""
+    opened("resolved", identity="a", status="resolved", lost=50.0)
     clock.at += 8 * 86400
-    assert not [key for key in _samples(client) if "_host_gpu_" in key[0]]
+    ((_, value),) = [item for item in _samples(client).items() if "_host_gpu_" in item[0][0]]
+    assert value == 50.0
 
 
 def test_every_series_of_the_page_is_one_that_is_documented(client, opened, send_steps):

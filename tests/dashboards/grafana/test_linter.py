@@ -220,7 +220,7 @@ def test_links_lead_to_dashboards_and_variables_that_exist(document, documents):
 def test_incidents_are_annotations_of_every_dashboard(document):
     (annotation,) = document["annotations"]["list"]
     promql_parser.parse(substituted(document, annotation["expr"]))
-    assert annotation["expr"].startswith("rankscope_incident_active{")
+    assert annotation["expr"].startswith("max without (instance, pod) (rankscope_incident_active{")
     assert annotation["enable"]
     assert LABEL.findall(annotation["titleFormat"]) == ["fault"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rankscope.dashboards.grafana import building
+from rankscope.dashboards.grafana import building, queries
 
 CASES = tomllib.loads(Path(__file__).with_name("alerts.toml").read_text(encoding="utf-8"))
 RECORDED = {
@@ -24,8 +24,10 @@ RECORDED = {
         2,
     ),
     "rankscope_goodput:ratio": (
-        'rankscope_job_goodput_ratio{job_id="a"} 0.5x5',
-        'rankscope_job_ranks{job_id="a"} 8x5',
+        'rankscope_job_goodput_ratio{instance="x", job_id="a"} 0.5x5',
+        'rankscope_job_goodput_ratio{instance="y", job_id="a"} 0.5x5',
+        'rankscope_job_ranks{instance="x", job_id="a"} 8x5',
+        'rankscope_job_ranks{instance="y", job_id="a"} 8x5',
         "rankscope_goodput:ratio",
         0.5,
     ),
@@ -94,7 +96,7 @@ def test_recordings_are_what_their_names_say(passes):
     tests = [
         {
             "interval": "15s",
-            "input_series": series([first, second]),
+            "input_series": series(lines),
             "promql_expr_test": [
                 {
                     "expr": name,
@@ -103,9 +105,34 @@ def test_recordings_are_what_their_names_say(passes):
                 }
             ],
         }
-        for name, (first, second, labels, value) in RECORDED.items()
+        for name, (*lines, labels, value) in RECORDED.items()
     ]
     assert "" == passes(tests)
+
+
+def test_what_a_counter_gained_is_known_over_a_collector_that_began_anew(passes):
+    """Under another address its series begin anew, with all that they had."""
+    test = {
+        "interval": "1m",
+        "input_series": series(
+            [
+                'lost{instance="x", job_id="a"} 100x60 stale',
+                'lost{instance="y", job_id="a"} _x70 100x20 130x20',
+                'lost{instance="y", job_id="new"} _x100 7x10',
+            ]
+        ),
+        "promql_expr_test": [
+            {
+                "expr": queries.gained("lost").replace("$__range", "1h"),
+                "eval_time": "110m",
+                "exp_samples": [
+                    {"labels": '{job_id="a"}', "value": 30},
+                    {"labels": '{job_id="new"}', "value": 7},
+                ],
+            }
+        ],
+    }
+    assert "" == passes([test])
 
 
 def test_a_rule_that_is_wrong_does_not_pass(passes):
