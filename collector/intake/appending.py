@@ -201,8 +201,10 @@ class IntakeThread:
         return True
 
     def check(self) -> None:
-        """Find out whether payloads can be kept, where none has shown it lately."""
+        """Find out whether payloads can be kept; let go of the names of silent senders."""
         self._checked = time.monotonic()
+        for decoders in (self._decoders, self._large_decoders):
+            decoders.forget_silent()
         try:
             self._shortage = self._journal.check(failed=self._refusing)
         except OSError as error:
