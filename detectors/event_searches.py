@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from ..vocabulary.samples import Event
+from .split_patterns import SplitPattern
 
 ReadText = Callable[[Event], str]
 
@@ -25,24 +26,25 @@ class EventSearches:
     """Results of searches, by pattern and event; for one thread."""
 
     def __init__(self) -> None:
-        self._bits: dict[tuple[int, ReadText], int] = {}
-        """By the identity of a pattern, whose own hash goes through all of it."""
-        self._patterns: list[re.Pattern[str]] = []
+        self._asked: dict[tuple[int, ReadText], tuple[int, SplitPattern, re.Pattern[str]]] = {}
+        """By the identity of a pattern, whose own hash goes through all of it: its bit, and it."""
         self._searched: dict[int, _SearchedEvent] = {}
 
     def found(self, pattern: re.Pattern[str], event: Event, read: ReadText) -> bool:
         """Tell whether a pattern occurs in what `read` returns of an event."""
-        bit = self._bits.get((id(pattern), read))
-        if bit is None:
-            bit = self._bits[id(pattern), read] = 1 << len(self._patterns)
-            self._patterns.append(pattern)  # held, so nothing takes its id
+        asked = self._asked.get((id(pattern), read))
+        if asked is None:
+            # The pattern is held, so nothing takes its id.
+            asked = 1 << len(self._asked), SplitPattern.of(pattern), pattern
+            self._asked[id(pattern), read] = asked
+        bit, split, _ = asked
         # By identity: an event's attributes cannot be hashed. It is held, so nothing takes its id.
         one = self._searched.get(id(event))
         if one is None:
             one = self._searched[id(event)] = _SearchedEvent(event)
         if not one.asked & bit:
             one.asked |= bit
-            if pattern.search(read(event)) is not None:
+            if split.is_in(read(event)):
                 one.found |= bit
         return one.found & bit != 0
 

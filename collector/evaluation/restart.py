@@ -11,6 +11,7 @@ from ..health.defects import DefectLog
 from ..health.health import CollectorHealth
 from ..journal.entries import JournalEntry
 from ..journal.interface import Offset
+from ..process import memory
 from .applying import EntryApplier
 from .consumed_log import ConsumedLog
 from .overload import OverloadSkips
@@ -78,6 +79,7 @@ class EvaluationRestart:
             _LOG.warning("no snapshot to start from: the journal is read again", why=str(error))
             return None
         self._applying.restore(found)
+        memory.return_freed()
         _LOG.info(
             "snapshot loaded",
             evaluated=found.moment.evaluated,

@@ -4,6 +4,7 @@ The pipeline's table gets a series when its first point is applied, so numbers f
 the journal whoever decoded it, and a replay assigns the same.
 """
 
+import weakref
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
@@ -37,7 +38,7 @@ class SeriesTranslations:
 
     def __init__(self, target: SeriesTable) -> None:
         self._target = target
-        self._known: OrderedDict[SeriesTable, _SourceSeries] = OrderedDict()
+        self._known: OrderedDict[weakref.ref[SeriesTable], _SourceSeries] = OrderedDict()
         self.refused = 0
         """Points left out because the target is full."""
 
@@ -72,14 +73,18 @@ class SeriesTranslations:
         return MetricsBatch(PointColumns(series, columns.at, columns.value), scraped=batch.scraped)
 
     def _of(self, source: SeriesTable) -> _SourceSeries:
-        known = self._known.get(source)
+        place = weakref.ref(source)
+        known = self._known.get(place)
         if known is None:
+            self._known = OrderedDict(
+                (held, series) for held, series in self._known.items() if held() is not None
+            )
             ids = np.full(1024, _UNKNOWN, np.int32)
             translation = IdTranslation(source, self._target)
-            known = self._known[source] = _SourceSeries(translation, ids, self._target.releases)
+            known = self._known[place] = _SourceSeries(translation, ids, self._target.releases)
             if len(self._known) > _MOST_SOURCES:
                 self._known.popitem(last=False)
-        self._known.move_to_end(source)
+        self._known.move_to_end(place)
         if len(known.ids) < len(source):
             grown = np.full(2 * len(source), _UNKNOWN, np.int32)
             grown[: len(known.ids)] = known.ids

@@ -22,6 +22,7 @@ from ..health.health import CollectorHealth
 from ..journal.entries import JournalEntry
 from ..journal.interface import LogPartition, Offset
 from ..journal.kinds import PayloadKind
+from ..process import garbage
 from . import permits
 from .decoding import DecoderPool
 from .gathering import GroupGathering
@@ -180,7 +181,8 @@ class IntakeThread:
             return False
         decoded = None
         try:
-            decoded = self._decode(waiting, self._large_decoders)
+            with garbage.paused():
+                decoded = self._decode(waiting, self._large_decoders)
         finally:
             self._queue.hand_over((waiting, decoded))
         return True
@@ -199,8 +201,10 @@ class IntakeThread:
         return True
 
     def check(self) -> None:
-        """Find out whether payloads can be kept, where none has shown it lately."""
+        """Find out whether payloads can be kept; let go of the names of silent senders."""
         self._checked = time.monotonic()
+        for decoders in (self._decoders, self._large_decoders):
+            decoders.forget_silent()
         try:
             self._shortage = self._journal.check(failed=self._refusing)
         except OSError as error:

@@ -1,6 +1,7 @@
 """Bytes of a journal record to samples or events: the same code for intake, restart and replay."""
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -68,6 +69,10 @@ class PayloadDecoder:
         )
 
 
+_IDLE_SECONDS = 120.0
+"""How long a decoder is kept of whom nothing comes: longer than reports are apart."""
+
+
 class DecodeFunction(Protocol):
     """Decodes payloads, from any thread."""
 
@@ -81,21 +86,39 @@ class DecoderPool:
 
     Each has a table of its own; evaluation translates their series to the pipeline's. So a payload
     that is refused never reaches a table that others share, and what it left behind is dropped with
-    its decoder. Safe to call from any thread; one payload is decoded at a time.
+    its decoder, as is that of senders that fell silent. Safe to call from any thread; one payload
+    is decoded at a time.
     """
 
     def __init__(
-        self, new_table: Callable[[], SeriesTable], *, room: Callable[[], bool] = lambda: True
+        self,
+        new_table: Callable[[], SeriesTable],
+        *,
+        room: Callable[[], bool] = lambda: True,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         """`room` returns whether the pipeline's table takes new series."""
         self._new_table = new_table
         self._room = room
+        self._now = now
         self._decoders: dict[tuple[str, ...], PayloadDecoder] = {}
+        self._used: dict[tuple[str, ...], float] = {}
         self._lock = threading.Lock()
 
     def apart(self) -> "DecoderPool":
         """Return one with tables of its own, which decodes while this one does."""
-        return DecoderPool(self._new_table, room=self._room)
+        return DecoderPool(self._new_table, room=self._room, now=self._now)
+
+    def forget_silent(self) -> None:
+        """Let go of decoders that nothing came for lately; not while one decodes."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            silent = self._now() - _IDLE_SECONDS
+            for jobs in [one for one in self._decoders if self._used[one] < silent]:
+                del self._decoders[jobs]
+        finally:
+            self._lock.release()
 
     def decode(self, payload: Payload) -> DecodedPayload:
         """Return what the payload holds.
@@ -126,6 +149,7 @@ class DecoderPool:
         permits.check(decoded, payload.jobs, table)
 
     def _of(self, jobs: tuple[str, ...]) -> PayloadDecoder:
+        self._used[jobs] = self._now()
         found = self._decoders.get(jobs)
         if found is None:
             found = self._decoders[jobs] = PayloadDecoder(self._new_table())

@@ -1,6 +1,7 @@
 """The register of series: which resource, metric and attributes a number stands for, in arrays."""
 
 import sys
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -287,11 +288,12 @@ class IdTranslation:
     """The series of one table in the ids of another, which gets them when they are first asked for.
 
     Whole arrays at once; nothing is remembered of single series, only of what they are made of:
-    of each resource, metric, pair and set which number of the target it has.
+    of each resource, metric, pair and set which number of the target it has. Whoever asks holds the
+    source: nothing here keeps it.
     """
 
     def __init__(self, source: SeriesTable, target: SeriesTable) -> None:
-        self._source = source
+        self._source: SeriesTable = weakref.proxy(source)
         self._target = target
         self._resources = GrowingIntegers(np.int64)
         self._metrics = GrowingIntegers(np.int64)

@@ -1,6 +1,7 @@
 """A text is searched once for each pattern, however often it is asked about."""
 
 import re
+import time
 
 from rankscope.detectors.event_searches import EventSearches
 from rankscope.vocabulary.samples import Event
@@ -41,3 +42,12 @@ def test_events_that_are_not_held_any_more_are_forgotten():
     searches.keep(events[1:])
     assert all(searches.found(pattern, event, read) for event in events)
     assert 3 == read.count
+
+
+def test_a_long_line_that_lacks_a_patterns_words_is_not_searched():
+    searches, read = EventSearches(), CountedReads()
+    pattern = re.compile("(?:a|b|c)+ disk|(?:a|b|c)+ device", re.IGNORECASE)
+    event = Event("log.fault", 1.0, {"text": "abc" * 3_000})  # seconds, letter by letter
+    began = time.thread_time()
+    assert not searches.found(pattern, event, read)
+    assert time.thread_time() - began < 0.1

@@ -2,8 +2,10 @@
 
 import os
 import threading
+from dataclasses import replace
 
 import numpy as np
+import psutil
 import pytest
 from tests.waiting import until
 
@@ -104,3 +106,16 @@ def test_nothing_foreign_is_made_or_called(snapshots, capsys):
     with pytest.raises(SnapshotError, match="no place in a snapshot"):
         snapshots.load()
     assert capsys.readouterr().out == ""
+
+
+def test_room_of_arrays_that_was_never_written_to_takes_no_memory_after_a_restart(
+    snapshots, snapshot
+):
+    rows = np.zeros((64, 1 << 17))
+    rows[3, 5] = 7.0
+    snapshots.write(replace(snapshot, pipeline=rows))
+    del rows
+    before = psutil.Process().memory_info().rss
+    found = snapshots.load().pipeline
+    assert psutil.Process().memory_info().rss - before < 16 << 20
+    assert (found[3, 5], found.sum()) == (7.0, 7.0)

@@ -1,5 +1,7 @@
 """Decoders: what a refused sender writes never reaches a table that others share."""
 
+import weakref
+
 import pytest
 
 from rankscope.collector.intake.decoding import DecoderPool
@@ -52,3 +54,18 @@ def test_where_the_pipeline_has_no_room_either_the_sender_is_told(new_table, met
     decoded = decoders.decode(payload(metrics_body(1.0, 2.0, host="b")))
     assert (decoded.accepted, decoded.rejected) == (1, 1)
     assert "series table is full" in decoded.reason
+
+
+def test_what_silent_senders_named_is_let_go_of_and_others_keep_theirs(metrics_body):
+    at = [0.0]
+    decoders = DecoderPool(SeriesTable, now=lambda: at[0])
+    silent = weakref.ref(decoders.decode(payload(metrics_body(1.0), "run-*")).table)
+    steady = decoders.decode(payload(metrics_body(1.0))).table
+    at[0] = 100.0
+    decoders.decode(payload(metrics_body(1.0)))
+    decoders.forget_silent()
+    assert silent() is not None
+    at[0] = 130.0
+    decoders.forget_silent()
+    assert silent() is None
+    assert decoders.decode(payload(metrics_body(1.0))).table is steady
