@@ -12,13 +12,16 @@ from ..vocabulary.checks import ActiveCheck, runnable
 from . import children, judging, peers
 from .jobs import TrainerFinder
 from .judging import ComparedValues, FleetValues, JudgedCheck
-from .measurements.rows import CheckOrder, MeasuredRow
+from .measurements.rows import CheckOrder, MeasuredRow, standard_error
 from .peers import PeerConnection, PeerError
 
 REPEAT_SECONDS = 3.0
 """About how long one check repeats; loading libraries comes on top."""
 WATCHED = 0.8
 """Share of its longest time for which a check that disturbs nobody looks on."""
+LONGEST = 0.7
+"""Share of its longest time after which a check repeats no more, however its repeats differ: the
+rest is for libraries to load."""
 RANKS_SECONDS = 12.0
 """For how long ranks are watched where every check is run."""
 _PEER_SECONDS = 120.0
@@ -68,23 +71,20 @@ def check(
     rows = [row for row in runnable().values() if not plan.only or row.name in plan.only]
     with _met(plan, rows, watch) as (peer, why):
         measured = _CheckRun(plan, watch, measure, now, now() + plan.seconds, peer, why).rows(rows)
-        theirs = _exchanged(measured, peer)
+        theirs = _exchanged(plan, measured, peer)
         if peer is not None and PAIR in measured and not measured[PAIR]:
             measured[PAIR] = _paired(plan, peer, measure, watch)
-    found: list[JudgedCheck] = []
-    for one in rows:
-        for row in measured[one.name]:
-            with_peer = _of_peer(one, row, theirs, peer.name if peer is not None else "")
-            found.append(
-                judging.judge(
-                    one,
-                    row,
-                    peer=with_peer,
-                    fleet=fleet(one.name, row.kind) if row.samples and one.compared else None,
-                    beside=_beside(row, measured[one.name]),
-                )
-            )
-    return found
+    return [
+        judging.judge(
+            one,
+            row,
+            peer=theirs.get((one.name, row.kind)),
+            fleet=fleet(one.name, row.kind) if row.samples and one.compared else None,
+            beside=_beside(row, measured[one.name]),
+        )
+        for one in rows
+        for row in measured[one.name]
+    ]
 
 
 @contextlib.contextmanager
@@ -157,6 +157,7 @@ class _CheckRun:
             plan.order,
             check=check.name,
             seconds=_repeat_seconds(check, plan),
+            longest=LONGEST * check.seconds,
             names=tuple(dict.fromkeys(name for name in (*plan.order.names, plan.peer) if name)),
             ranks=_ranks(self.watch) if check.needs == "ranks" else (),
         )
@@ -214,13 +215,13 @@ def _offset(peer: PeerConnection | None) -> float | None:
 
 
 def _exchanged(
-    measured: Mapping[str, Sequence[MeasuredRow]], peer: PeerConnection | None
-) -> Mapping[tuple[str, str, str], tuple[float, float]]:
-    """Return what the peer measured meanwhile, value and doubt by check, device and kind."""
+    plan: CheckPlan, measured: Mapping[str, Sequence[MeasuredRow]], peer: PeerConnection | None
+) -> Mapping[tuple[str, str], ComparedValues]:
+    """Return what the peer measured meanwhile by check and kind, its devices together."""
     if peer is None:
         return {}
     ours = [
-        [name, row.device, row.kind, value, judging.standard_error(row)]
+        [name, row.kind, value, standard_error(row.samples), row.others]
         for name, rows in measured.items()
         for row in rows
         if (value := judging.typical(row)) is not None
@@ -228,13 +229,23 @@ def _exchanged(
     try:
         peer.send({"values": ours})
         given = peer.receive(_PEER_SECONDS).get("values", [])
-        return {
-            (str(name), str(device), str(kind)): (float(value), float(doubt))
-            for name, device, kind, value, doubt in given
-            if math.isfinite(float(value)) and math.isfinite(float(doubt))
-        }
+        theirs: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+        for name, kind, *numbers in given:
+            value, doubt, others = map(float, numbers)
+            if math.isfinite(value + doubt + others):
+                theirs.setdefault((str(name), str(kind)), []).append((value, doubt, others))
     except (PeerError, TypeError, ValueError):
         return {}
+    who = f"{peer.name or plan.peer} in the same minute"
+    return {
+        key: ComparedValues(
+            tuple(value for value, _, _ in rows),
+            who,
+            max(doubt for _, doubt, _ in rows),
+            min(others for _, _, others in rows),
+        )
+        for key, rows in theirs.items()
+    }
 
 
 def _paired(
@@ -271,23 +282,6 @@ def _paired(
 def _free_port() -> int:
     with socket.create_server(("", 0)) as taken:
         return int(taken.getsockname()[1])
-
-
-def _of_peer(
-    check: ActiveCheck,
-    row: MeasuredRow,
-    theirs: Mapping[tuple[str, str, str], tuple[float, float]],
-    name: str,
-) -> ComparedValues | None:
-    """Return the peer's values of a check: of the same kind, its devices together."""
-    found = [value for key, value in theirs.items() if key[0] == check.name and key[2] == row.kind]
-    if not found:
-        return None
-    return ComparedValues(
-        tuple(value for value, _ in found),
-        f"{name or 'the peer'} in the same minute",
-        max(doubt for _, doubt in found),
-    )
 
 
 def _beside(row: MeasuredRow, rows: Sequence[MeasuredRow]) -> ComparedValues | None:

@@ -1,7 +1,9 @@
 """What goes into the child process of a check and what comes out, as JSON on its pipes."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +17,8 @@ MOST_SAMPLES = 400
 class CheckOrder:
     """What a child is to measure.
 
-    `seconds`: about how long it repeats. `fraction`: the share of the usual sizes, for machines
+    `seconds`: about how long it repeats; `longest`: until when it may go on while its repeats
+    differ too much. `fraction`: the share of the usual sizes, for machines
     that are small. `peer`, `store`, `first`: of the check with a peer, its address, the port of
     the store that both meet at, and whether it is kept here. `extra`: share of work added inside
     the timed part, 0 but in benchmarks of the checks themselves. `ranks`: those that run here, each
@@ -24,6 +27,7 @@ class CheckOrder:
 
     check: str
     seconds: float = 3.0
+    longest: float = 0.0
     fraction: float = 1.0
     names: tuple[str, ...] = ()
     shared_path: str = ""
@@ -51,9 +55,10 @@ class CheckOrder:
 class MeasuredRow:
     """What was measured of one device, in the check's unit.
 
-    `samples`: the repeats, of the typical of which `quantile` speaks: 0.5 where nobody else uses
-    the device, and of what is shared nearer to the best. `kind`: what its values are compared
-    within, such as the model and power limit. `missing`, `failed`: why there are none.
+    `samples`: the repeats in the order of time, of the typical of which `quantile` speaks: 0.5
+    where nobody else uses the device, and of what is shared nearer to the best. `kind`: what its
+    values are compared within, such as the model and power limit. `missing`, `failed`: why there
+    are none.
     `withheld`: share of the time that a quota or the hypervisor kept; `waited`: that others used.
     `others`: share of all CPUs that other processes had, of what these share with it.
     """
@@ -98,3 +103,19 @@ def repeated(
     while len(found) < MOST_SAMPLES and (len(found) < least or now() < end):
         found.append(once())
     return tuple(found)
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Return by about how much the median would move if all were measured once more.
+
+    The values stand in the order of time: where the second half differs from the first by more
+    than chance, something drifts, and that counts. Infinite for two and three; 0 for a single one,
+    which is a reading and no repeat.
+    """
+    if len(values) < 4:
+        return 0.0 if len(values) < 2 else math.inf
+    low, _, high = statistics.quantiles(values, n=4)
+    middle = len(values) // 2
+    drift = abs(statistics.median(values[:middle]) - statistics.median(values[middle:])) / 2
+    # 0.93 times the interquartile range over the root: that of a median of normal values.
+    return max(0.93 * (high - low) / math.sqrt(len(values)), drift)

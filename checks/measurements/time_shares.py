@@ -82,6 +82,14 @@ class HostTimes:
         others = (last.busy - self.busy) - (last.own - self.own)
         return min(max(others / total, 0.0), 1.0) if total > 0 else 0.0
 
+    def others_beside(self, last: "HostTimes") -> float:
+        """Return the same for work within one core, which shares it where its threads are two."""
+        try:
+            shared = Path("/sys/devices/system/cpu/smt/active").read_text(encoding="ascii")
+        except OSError:
+            shared = "0"
+        return self.others_until(last) if shared.strip() == "1" else 0.0
+
 
 def _queued() -> float:
     try:
