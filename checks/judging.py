@@ -69,6 +69,11 @@ class JudgedCheck:
     compared_with: str | None = None
     kind: str = ""
 
+    @property
+    def open(self) -> bool:
+        """Whether there are others to compare with, and more repeats may tell."""
+        return self.verdict == "not_measured" and self.compared_with is not None
+
 
 def typical(row: MeasuredRow) -> float | None:
     """Return the value that its repeats stand for, None where there is none."""

@@ -1,7 +1,6 @@
 """The checks of this node, one after the other: beside whom, with whom, for how long at most."""
 
 import contextlib
-import math
 import socket
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -9,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ..vocabulary.checks import ActiveCheck, runnable
-from . import children, judging, peers
+from . import children, judging, peer_values, peers
 from .jobs import TrainerFinder
 from .judging import ComparedValues, FleetValues, JudgedCheck
-from .measurements.rows import CheckOrder, MeasuredRow, standard_error
+from .measurements.rows import CheckOrder, MeasuredRow, joined
 from .peers import PeerConnection, PeerError
 
 REPEAT_SECONDS = 3.0
@@ -24,9 +23,9 @@ LONGEST = 0.7
 rest is for libraries to load."""
 RANKS_SECONDS = 12.0
 """For how long ranks are watched where every check is run."""
-_PEER_SECONDS = 120.0
-"""How long the peer's values are waited for: it may have more devices."""
 PAIR = "all_reduce_pair"
+MORE_LOOKS = 2
+"""So often a check that its repeats left open is measured again, with the peer's."""
 _CLOCK = "clock"
 
 
@@ -70,10 +69,28 @@ def check(
     """Return a result a check and device, in the order of the table."""
     rows = [row for row in runnable().values() if not plan.only or row.name in plan.only]
     with _met(plan, rows, watch) as (peer, why):
-        measured = _CheckRun(plan, watch, measure, now, now() + plan.seconds, peer, why).rows(rows)
-        theirs = _exchanged(plan, measured, peer)
+        run = _CheckRun(plan, watch, measure, now, now() + plan.seconds, peer, why)
+        measured = run.rows(rows)
+        theirs = peer_values.exchanged(peer, measured)
+        for _ in range(MORE_LOOKS):
+            found = _judged(rows, measured, theirs, fleet)
+            again = peer_values.agreed(peer, run.again(found))
+            if not again:
+                break
+            for name, more in run.rows([one for one in rows if one.name in again]).items():
+                measured[name] = joined(measured[name], more)
+            theirs = peer_values.exchanged(peer, measured) or theirs
         if peer is not None and PAIR in measured and not measured[PAIR]:
             measured[PAIR] = _paired(plan, peer, measure, watch)
+    return _judged(rows, measured, theirs, fleet)
+
+
+def _judged(
+    rows: Sequence[ActiveCheck],
+    measured: Mapping[str, Sequence[MeasuredRow]],
+    theirs: Mapping[tuple[str, str], ComparedValues],
+    fleet: FleetValues,
+) -> list[JudgedCheck]:
     return [
         judging.judge(
             one,
@@ -140,6 +157,13 @@ class _CheckRun:
             else:
                 found[one.name] = self._measured(one)
         return found
+
+    def again(self, found: Sequence[JudgedCheck]) -> frozenset[str]:
+        """Return the checks that more repeats may settle, and that there is time for."""
+        left = self.end - self.now()
+        return frozenset(
+            row.check for row in found if row.open and runnable()[row.check].seconds <= left
+        )
 
     def _not_run(self, check: ActiveCheck) -> str:
         """Return why a check is left out, "" where it is run."""
@@ -214,40 +238,6 @@ def _offset(peer: PeerConnection | None) -> float | None:
         return None
 
 
-def _exchanged(
-    plan: CheckPlan, measured: Mapping[str, Sequence[MeasuredRow]], peer: PeerConnection | None
-) -> Mapping[tuple[str, str], ComparedValues]:
-    """Return what the peer measured meanwhile by check and kind, its devices together."""
-    if peer is None:
-        return {}
-    ours = [
-        [name, row.kind, value, standard_error(row.samples), row.others]
-        for name, rows in measured.items()
-        for row in rows
-        if (value := judging.typical(row)) is not None
-    ]
-    try:
-        peer.send({"values": ours})
-        given = peer.receive(_PEER_SECONDS).get("values", [])
-        theirs: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
-        for name, kind, *numbers in given:
-            value, doubt, others = map(float, numbers)
-            if math.isfinite(value + doubt + others):
-                theirs.setdefault((str(name), str(kind)), []).append((value, doubt, others))
-    except (PeerError, TypeError, ValueError):
-        return {}
-    who = f"{peer.name or plan.peer} in the same minute"
-    return {
-        key: ComparedValues(
-            tuple(value for value, _, _ in rows),
-            who,
-            max(doubt for _, doubt, _ in rows),
-            min(others for _, _, others in rows),
-        )
-        for key, rows in theirs.items()
-    }
-
-
 def _paired(
     plan: CheckPlan, peer: PeerConnection, measure: CheckMeasurement, watch: TrainerFinder
 ) -> Sequence[MeasuredRow]:
@@ -260,7 +250,7 @@ def _paired(
             peer.send({"store": store, "why": why})
             answer = peer.receive(10.0)
         else:
-            answer = peer.receive(_PEER_SECONDS)
+            answer = peer.receive(peer_values.WAIT_SECONDS)
             store = int(answer.get("store", 0))
             peer.send({"ready": not why, "why": why})
         why = why or str(answer.get("why", ""))[:200]

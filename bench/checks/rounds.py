@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from rankscope.checks import children, judging, node_checks
 from rankscope.checks.children import Command
-from rankscope.checks.judging import ComparedValues
-from rankscope.checks.measurements.rows import CheckOrder, MeasuredRow, standard_error
+from rankscope.checks.judging import ComparedValues, JudgedCheck
+from rankscope.checks.measurements.rows import CheckOrder, MeasuredRow, joined, standard_error
 from rankscope.vocabulary.checks import ActiveCheck, CheckVerdict, catalogue
 
 STOPPED = "cpu, stopped"
@@ -21,7 +21,8 @@ NAMES = ("cpu", STOPPED, "matmul", "memory_bandwidth", "local_disk", "all_reduce
 class CheckTally:
     """Verdicts by what a node was compared with, fleet or peer, and the share planted in it.
 
-    seconds: how long each run took. values: by the share planted, what the runs stand for.
+    seconds: how long each run took until its verdict, what the peer measured again included.
+    values: by the share planted, what the runs stand for.
     """
 
     verdicts: dict[tuple[str, float], Counter[CheckVerdict]] = field(default_factory=dict)
@@ -47,29 +48,39 @@ class CheckRounds:
     def round(self, *, planted: bool) -> None:
         """Measure a node after its peer, which the next one has as its own, and judge it."""
         for share in (*(self._slower if planted else ()), 0.0):
+            begun = time.monotonic()
             row = self._measured(share)
-            self._count(share, row)
+            if (own := judging.typical(row)) is not None:
+                self.tally.values.setdefault(share, []).append(own)
+            self._count(share, "fleet", judging.judge(self._check, row, fleet=self._fleet))
+            self._count(share, "peer", self._beside_peer(share, row))
+            self.tally.seconds.append(time.monotonic() - begun)
             if not share:
                 self._peer = row
 
-    def _count(self, share: float, row: MeasuredRow) -> None:
-        value = judging.typical(self._peer)
-        peer = ComparedValues(
-            () if value is None else (value,),
-            "the peer",
-            standard_error(self._peer.samples),
-            self._peer.others,
-        )
-        if (own := judging.typical(row)) is not None:
-            self.tally.values.setdefault(share, []).append(own)
-        for compared, judged in (
-            ("fleet", judging.judge(self._check, row, fleet=self._fleet)),
-            ("peer", judging.judge(self._check, row, peer=peer)),
-        ):
-            counted = self.tally.verdicts.setdefault((compared, share), Counter())
-            counted[judged.verdict] += 1
-            if not share and judged.verdict in ("slow", "failed"):
-                self.tally.reasons[f"{compared}: {judged.reason}"] += 1
+    def _count(self, share: float, compared: str, judged: JudgedCheck) -> None:
+        counted = self.tally.verdicts.setdefault((compared, share), Counter())
+        counted[judged.verdict] += 1
+        if not share and judged.verdict in ("slow", "failed"):
+            self.tally.reasons[f"{compared}: {judged.reason}"] += 1
+
+    def _beside_peer(self, share: float, row: MeasuredRow) -> JudgedCheck:
+        """Return the verdict beside the peer; what is open is measured again on both, in turns."""
+        peer = self._peer
+        for _ in range(node_checks.MORE_LOOKS):
+            judged = self._judged(row, peer)
+            if not judged.open:
+                return judged
+            (peer,) = joined([peer], [self._measured(0.0)])
+            (row,) = joined([row], [self._measured(share)])
+        return self._judged(row, peer)
+
+    def _judged(self, row: MeasuredRow, peer: MeasuredRow) -> JudgedCheck:
+        value = judging.typical(peer)
+        values = () if value is None else (value,)
+        error = standard_error(peer.samples)
+        known = ComparedValues(values, "the peer", error, peer.others)
+        return judging.judge(self._check, row, peer=known)
 
     def _measured(self, share: float) -> MeasuredRow:
         """Measure as `rankscope check` does, with more work: the rate is lower by the share."""
@@ -83,9 +94,7 @@ class CheckRounds:
             longest=node_checks.LONGEST * self._check.seconds,
             extra=0.0 if stopped else share / (1 - share),
         )
-        begun = time.monotonic()
         rows = children.measure(
             order, most_seconds=self._check.seconds, yielding=lambda: "", command=command
         )
-        self.tally.seconds.append(time.monotonic() - begun)
         return rows[0]

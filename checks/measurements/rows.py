@@ -105,6 +105,29 @@ def repeated(
     return tuple(found)
 
 
+def joined(rows: Sequence[MeasuredRow], more: Sequence[MeasuredRow]) -> list[MeasuredRow]:
+    """Return the rows with what was measured of the same devices once more.
+
+    What could not be measured again stays as it was; what failed has failed.
+    """
+    later = {(row.device, row.kind): row for row in more}
+    failed = [row for row in more if row.failed]
+    return failed or [_with(row, later.get((row.device, row.kind))) for row in rows]
+
+
+def _with(row: MeasuredRow, later: MeasuredRow | None) -> MeasuredRow:
+    if later is None or not later.samples:
+        return row
+    share = len(later.samples) / (len(row.samples) + len(later.samples))
+    return dataclasses.replace(
+        row,
+        samples=(*row.samples, *later.samples)[-MOST_SAMPLES:],
+        withheld=row.withheld + (later.withheld - row.withheld) * share,
+        waited=row.waited + (later.waited - row.waited) * share,
+        others=row.others + (later.others - row.others) * share,
+    )
+
+
 def standard_error(values: Sequence[float]) -> float:
     """Return by about how much the median would move if all were measured once more.
 
@@ -117,5 +140,7 @@ def standard_error(values: Sequence[float]) -> float:
     low, _, high = statistics.quantiles(values, n=4)
     middle = len(values) // 2
     drift = abs(statistics.median(values[:middle]) - statistics.median(values[middle:])) / 2
-    # 0.93 times the interquartile range over the root: that of a median of normal values.
-    return max(0.93 * (high - low) / math.sqrt(len(values)), drift)
+    # 0.93 times the interquartile range over the root is that of a median of normal values; how far
+    # a few of them lie apart is hardly known, and whoever stops where it seems small is misled.
+    few = 1 + 4 / len(values)
+    return max(few * 0.93 * (high - low) / math.sqrt(len(values)), drift)

@@ -3,6 +3,7 @@
 import math
 import random
 import statistics
+from collections.abc import Callable
 
 from rankscope.checks.measurements import blocks
 from rankscope.checks.measurements.rows import CheckOrder, standard_error
@@ -11,7 +12,7 @@ from rankscope.checks.measurements.rows import CheckOrder, standard_error
 class Machine:
     """Gives pieces of a millisecond each; `rate` says how fast the next one is."""
 
-    def __init__(self, rate) -> None:  # type: ignore[no-untyped-def]
+    def __init__(self, rate: Callable[[float], float]) -> None:
         self.at, self._rate = 0.0, rate
 
     def now(self) -> float:
