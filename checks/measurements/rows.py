@@ -140,7 +140,8 @@ def standard_error(values: Sequence[float]) -> float:
     low, _, high = statistics.quantiles(values, n=4)
     middle = len(values) // 2
     drift = abs(statistics.median(values[:middle]) - statistics.median(values[middle:])) / 2
-    # 0.93 times the interquartile range over the root is that of a median of normal values; how far
-    # a few of them lie apart is hardly known, and whoever stops where it seems small is misled.
-    few = 1 + 4 / len(values)
-    return max(few * 0.93 * (high - low) / math.sqrt(len(values)), drift)
+    # 0.93 times the interquartile range over the root is that of a median of normal values. How far
+    # a few lie apart is hardly known, and whoever stops where it seems small is misled; repeats of
+    # one moment are alike, and however many there are, a tenth of it stays.
+    error = 0.93 * (1 + 4 / len(values)) / math.sqrt(len(values))
+    return max(max(error, 0.1) * (high - low), drift)
