@@ -1,10 +1,12 @@
 """A verdict: what was measured against what others of its like measure. Pure: no clock, no machine.
 
 A value is slow only if it is worse than theirs by more than they differ among themselves, by more
-than the check's tolerance, and by more than its own repeats leave in doubt. Where nobody can be
-compared with, nothing is guessed: not_measured, with the value.
+than the check's tolerance, and by more than the repeats of both leave in doubt. How small a
+difference would have been seen so is part of the reason. Where nobody can be compared with, or
+hardly anything would have been seen, nothing is guessed: not_measured, with the value.
 """
 
+import dataclasses
 import math
 import statistics
 from collections.abc import Iterable, Sequence
@@ -12,32 +14,38 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..vocabulary.checks import ActiveCheck, CheckVerdict
-from .measurements.rows import MeasuredRow
+from .measurements.rows import MeasuredRow, standard_error
 
 FEWEST = 5
 """Values of others that are a distribution."""
 _SPREADS = 4.0
 """Robust standard deviations by which one of a thousand healthy ones differs at the very most."""
 _DOUBTS = 2.0
-"""Standard errors of its own repeats within which a value may be better than it seems."""
+"""Standard errors, its own and theirs, within which a value may be better than it seems."""
+_COARSE = 0.25
+"""What a pass must have been able to see: where only a larger difference would have been seen, it
+says nothing."""
 _NORMAL = 1.4826
 """From the median of absolute deviations to a standard deviation."""
 _GRAVITY: tuple[CheckVerdict, ...] = ("failed", "slow", "pass", "not_measured")
 _CROWDED = 0.25
-"""Share of the time that others used, from which on a value says nothing, or, where they only share
-memory and disks, nothing bad."""
+"""Share of the CPUs that other processes had, from which on a bad value may be theirs."""
+_AS_CROWDED = 0.1
+"""So much more of them than beside the peer, which is slower by others then as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedValues:
     """What others of the same kind measured, and who they are in words.
 
-    `doubt`: by how much their values would move if they were measured once more.
+    `doubt`: by how much their values would move if they were measured once more. `others`: share of
+    the CPUs that processes of others had there meanwhile, 0 where that is not known.
     """
 
     values: tuple[float, ...]
     compared_with: str
     doubt: float = 0.0
+    others: float = 0.0
 
 
 class FleetValues(Protocol):
@@ -60,6 +68,11 @@ class JudgedCheck:
     interval: tuple[float, float] | None = None
     compared_with: str | None = None
     kind: str = ""
+
+    @property
+    def open(self) -> bool:
+        """Whether there are others to compare with, and more repeats may tell."""
+        return self.verdict == "not_measured" and self.compared_with is not None
 
 
 def typical(row: MeasuredRow) -> float | None:
@@ -93,10 +106,6 @@ def judge(
         verdict: CheckVerdict = "failed" if row.failed else "not_measured"
         why = row.failed or row.missing or "it gave no value"
         return JudgedCheck(check.name, device, None, check.unit, verdict, why, kind=row.kind)
-    if row.waited >= _CROWDED:
-        # That they had it is no fault of the node, and that it is fast without them no proof.
-        why = f"other processes had the CPU {row.waited:.0%} of the time"
-        return _result(check, row, value, "not_measured", why)
     if check.limit is not None and _worse(check, value, check.limit):
         why = f"{shown(value, check.unit)}; the limit is {shown(check.limit, check.unit)}"
         return _result(check, row, value, "failed", why, expected=check.limit)
@@ -117,35 +126,45 @@ def _compared(
 ) -> JudgedCheck:
     expected = statistics.median(others.values)
     spread = _NORMAL * statistics.median(abs(one - expected) for one in others.values)
-    margin = max(check.tolerance * abs(expected), _SPREADS * spread) + _DOUBTS * others.doubt
+    margin = max(check.tolerance * abs(expected), _SPREADS * spread)
+    error = math.hypot(standard_error(row.samples), others.doubt)
+    verdict, why = _verdict(check, row, value, others, (expected, margin, error))
     interval = (expected - margin, expected + margin)
-    edge = interval[0] if check.better == "more" else interval[1]
-    made = _result(check, row, value, "pass", "", expected=expected, interval=interval)
-    difference = abs(value / expected - 1) if expected else 0.0
-    verdict: CheckVerdict = "pass"
-    if not _worse(check, value, edge):
-        why = (
-            f"within {margin / abs(expected):.0%} of the expected value" if expected else "as usual"
-        )
-    else:
-        words = "below" if check.better == "more" else "above"
-        slow = f"{difference:.0%} {words} {shown(expected, check.unit)}"
-        doubt = _DOUBTS * standard_error(row)
-        best = value + doubt if check.better == "more" else value - doubt
-        if row.others >= _CROWDED:
-            verdict = "not_measured"
-            why = f"{slow}, but other processes had {row.others:.0%} of all CPUs meanwhile"
-        elif not _worse(check, best, edge):
-            verdict = "not_measured"
-            why = f"{slow}, but its repeats differ too much to tell"
-        else:
-            verdict = "slow"
-            kept = f"; a quota or the hypervisor kept {row.withheld:.0%} of the time"
-            why = slow + (kept if row.withheld >= check.tolerance / 2 else "")
-    return JudgedCheck(
-        check.name, made.device, value, check.unit, verdict, why, expected, interval,
-        others.compared_with, row.kind,
-    )  # fmt: skip
+    made = _result(check, row, value, verdict, why, expected=expected, interval=interval)
+    return dataclasses.replace(made, compared_with=others.compared_with)
+
+
+def _verdict(
+    check: ActiveCheck,
+    row: MeasuredRow,
+    value: float,
+    others: ComparedValues,
+    judged_by: tuple[float, float, float],
+) -> tuple[CheckVerdict, str]:
+    """Return the verdict and its reason. judged_by: the expected value, the margin, the error."""
+    expected, margin, error = judged_by
+    share = abs(expected) or 1.0
+    # One error more, for a difference is as often measured smaller than it is as larger.
+    smallest = (margin + (_DOUBTS + 1) * error) / share
+    seen = f"it would have seen {smallest:.0%}"
+    unsure = f"its repeats differ too much to tell: {seen}"
+    gap = expected - value if check.better == "more" else value - expected
+    if gap <= margin:
+        if smallest > _COARSE:
+            return "not_measured", unsure
+        why = f"within {margin / share:.0%} of the expected value; {seen}"
+        if row.waited >= _CROWDED:
+            why += f", but no quota: other processes had the CPU {row.waited:.0%} of the time"
+        return "pass", why
+    words = "below" if check.better == "more" else "above"
+    worse = f"{gap / share:.0%} {words} {shown(expected, check.unit)}"
+    if row.others >= max(_CROWDED, others.others + _AS_CROWDED):
+        crowded = f"but other processes had {row.others:.0%} of all CPUs meanwhile"
+        return "not_measured", f"{worse}, {crowded}"
+    if gap <= margin + _DOUBTS * error:
+        return "not_measured", f"{worse}, but {unsure}"
+    kept = f"; a quota or the hypervisor kept {row.withheld:.0%} of the time"
+    return "slow", worse + (kept if row.withheld >= check.tolerance / 2 else "")
 
 
 def worst(results: Iterable[JudgedCheck]) -> list[JudgedCheck]:
@@ -190,18 +209,6 @@ def _enough(
         if others is not None and len(others.values) >= FEWEST:
             return others
     return None
-
-
-def standard_error(row: MeasuredRow) -> float:
-    """Return by about how much the value would move if it were measured once more."""
-    finite = sorted(value for value in row.samples if math.isfinite(value))
-    if len(finite) < 4:
-        return 0.0
-    quarter = len(finite) // 4
-    # That of a median of normal values; repeats of one moment are alike, so it is no less than a
-    # tenth of what they differ by.
-    wide = finite[-quarter - 1] - finite[quarter]
-    return max(0.93 * wide / math.sqrt(len(finite)), 0.1 * wide)
 
 
 def _worse(check: ActiveCheck, value: float, edge: float) -> bool:

@@ -1,7 +1,6 @@
 """The checks of this node, one after the other: beside whom, with whom, for how long at most."""
 
 import contextlib
-import math
 import socket
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -9,21 +8,24 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ..vocabulary.checks import ActiveCheck, runnable
-from . import children, judging, peers
+from . import children, judging, peer_values, peers
 from .jobs import TrainerFinder
 from .judging import ComparedValues, FleetValues, JudgedCheck
-from .measurements.rows import CheckOrder, MeasuredRow
+from .measurements.rows import CheckOrder, MeasuredRow, joined
 from .peers import PeerConnection, PeerError
 
 REPEAT_SECONDS = 3.0
 """About how long one check repeats; loading libraries comes on top."""
 WATCHED = 0.8
 """Share of its longest time for which a check that disturbs nobody looks on."""
+LONGEST = 0.7
+"""Share of its longest time after which a check repeats no more, however its repeats differ: the
+rest is for libraries to load."""
 RANKS_SECONDS = 12.0
 """For how long ranks are watched where every check is run."""
-_PEER_SECONDS = 120.0
-"""How long the peer's values are waited for: it may have more devices."""
 PAIR = "all_reduce_pair"
+MORE_LOOKS = 2
+"""So often a check that its repeats left open is measured again, with the peer's."""
 _CLOCK = "clock"
 
 
@@ -67,24 +69,39 @@ def check(
     """Return a result a check and device, in the order of the table."""
     rows = [row for row in runnable().values() if not plan.only or row.name in plan.only]
     with _met(plan, rows, watch) as (peer, why):
-        measured = _CheckRun(plan, watch, measure, now, now() + plan.seconds, peer, why).rows(rows)
-        theirs = _exchanged(measured, peer)
+        run = _CheckRun(plan, watch, measure, now, now() + plan.seconds, peer, why)
+        measured = run.rows(rows)
+        theirs = peer_values.exchanged(peer, measured)
+        for _ in range(MORE_LOOKS):
+            found = _judged(rows, measured, theirs, fleet)
+            again = peer_values.agreed(peer, run.again(found))
+            if not again:
+                break
+            for name, more in run.rows([one for one in rows if one.name in again]).items():
+                measured[name] = joined(measured[name], more)
+            theirs = peer_values.exchanged(peer, measured) or theirs
         if peer is not None and PAIR in measured and not measured[PAIR]:
             measured[PAIR] = _paired(plan, peer, measure, watch)
-    found: list[JudgedCheck] = []
-    for one in rows:
-        for row in measured[one.name]:
-            with_peer = _of_peer(one, row, theirs, peer.name if peer is not None else "")
-            found.append(
-                judging.judge(
-                    one,
-                    row,
-                    peer=with_peer,
-                    fleet=fleet(one.name, row.kind) if row.samples and one.compared else None,
-                    beside=_beside(row, measured[one.name]),
-                )
-            )
-    return found
+    return _judged(rows, measured, theirs, fleet)
+
+
+def _judged(
+    rows: Sequence[ActiveCheck],
+    measured: Mapping[str, Sequence[MeasuredRow]],
+    theirs: Mapping[tuple[str, str], ComparedValues],
+    fleet: FleetValues,
+) -> list[JudgedCheck]:
+    return [
+        judging.judge(
+            one,
+            row,
+            peer=theirs.get((one.name, row.kind)),
+            fleet=fleet(one.name, row.kind) if row.samples and one.compared else None,
+            beside=_beside(row, measured[one.name]),
+        )
+        for one in rows
+        for row in measured[one.name]
+    ]
 
 
 @contextlib.contextmanager
@@ -141,6 +158,13 @@ class _CheckRun:
                 found[one.name] = self._measured(one)
         return found
 
+    def again(self, found: Sequence[JudgedCheck]) -> frozenset[str]:
+        """Return the checks that more repeats may settle, and that there is time for."""
+        left = self.end - self.now()
+        return frozenset(
+            row.check for row in found if row.open and runnable()[row.check].seconds <= left
+        )
+
     def _not_run(self, check: ActiveCheck) -> str:
         """Return why a check is left out, "" where it is run."""
         if check.name == PAIR:
@@ -157,6 +181,7 @@ class _CheckRun:
             plan.order,
             check=check.name,
             seconds=_repeat_seconds(check, plan),
+            longest=LONGEST * check.seconds,
             names=tuple(dict.fromkeys(name for name in (*plan.order.names, plan.peer) if name)),
             ranks=_ranks(self.watch) if check.needs == "ranks" else (),
         )
@@ -213,30 +238,6 @@ def _offset(peer: PeerConnection | None) -> float | None:
         return None
 
 
-def _exchanged(
-    measured: Mapping[str, Sequence[MeasuredRow]], peer: PeerConnection | None
-) -> Mapping[tuple[str, str, str], tuple[float, float]]:
-    """Return what the peer measured meanwhile, value and doubt by check, device and kind."""
-    if peer is None:
-        return {}
-    ours = [
-        [name, row.device, row.kind, value, judging.standard_error(row)]
-        for name, rows in measured.items()
-        for row in rows
-        if (value := judging.typical(row)) is not None
-    ]
-    try:
-        peer.send({"values": ours})
-        given = peer.receive(_PEER_SECONDS).get("values", [])
-        return {
-            (str(name), str(device), str(kind)): (float(value), float(doubt))
-            for name, device, kind, value, doubt in given
-            if math.isfinite(float(value)) and math.isfinite(float(doubt))
-        }
-    except (PeerError, TypeError, ValueError):
-        return {}
-
-
 def _paired(
     plan: CheckPlan, peer: PeerConnection, measure: CheckMeasurement, watch: TrainerFinder
 ) -> Sequence[MeasuredRow]:
@@ -249,7 +250,7 @@ def _paired(
             peer.send({"store": store, "why": why})
             answer = peer.receive(10.0)
         else:
-            answer = peer.receive(_PEER_SECONDS)
+            answer = peer.receive(peer_values.WAIT_SECONDS)
             store = int(answer.get("store", 0))
             peer.send({"ready": not why, "why": why})
         why = why or str(answer.get("why", ""))[:200]
@@ -271,23 +272,6 @@ def _paired(
 def _free_port() -> int:
     with socket.create_server(("", 0)) as taken:
         return int(taken.getsockname()[1])
-
-
-def _of_peer(
-    check: ActiveCheck,
-    row: MeasuredRow,
-    theirs: Mapping[tuple[str, str, str], tuple[float, float]],
-    name: str,
-) -> ComparedValues | None:
-    """Return the peer's values of a check: of the same kind, its devices together."""
-    found = [value for key, value in theirs.items() if key[0] == check.name and key[2] == row.kind]
-    if not found:
-        return None
-    return ComparedValues(
-        tuple(value for value, _ in found),
-        f"{name or 'the peer'} in the same minute",
-        max(doubt for _, doubt in found),
-    )
 
 
 def _beside(row: MeasuredRow, rows: Sequence[MeasuredRow]) -> ComparedValues | None:

@@ -1,17 +1,20 @@
 """Copies within a device's memory, to and from the host, to other devices; of a host's memory."""
 
+import contextlib
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
-from . import accelerators
+from . import accelerators, blocks, host_buffers
 from .rows import CheckOrder, MeasuredRow, repeated
 from .time_shares import HostTimes
 
 _CUDA_BYTES = 1 << 30
-_HOST_BYTES = 64 << 20
+_HOST_BYTES = 96 << 20
+"""Twice, and so more than the caches of one core hold."""
+_PIECE = 1 << 20
 _NO_DEVICE = "torch shows no CUDA device here"
 
 
@@ -99,19 +102,31 @@ def _timed(
 
 def _host_memory(order: CheckOrder) -> MeasuredRow:
     """Return bytes a second that one core copies, by its own time."""
-    count = max(1 << 20, int(_HOST_BYTES * order.fraction))
-    source, target = bytearray(count), memoryview(bytearray(count))
-    extra = int(count * order.extra)
+    count = max(2 * _PIECE, int(_HOST_BYTES * order.fraction))
+    more = int(_PIECE * order.extra)
+    huge = True
 
-    def once() -> float:
-        before = time.thread_time()
-        target[:] = source
-        if extra:
-            target[:extra] = source[:extra]
-        return 2 * count / max(time.thread_time() - before, 1e-9)
+    @contextlib.contextmanager
+    def prepared() -> Generator[blocks.Piece, None, None]:
+        """Give what copies the next piece, of memory that no cache holds any more."""
+        nonlocal huge
+        with host_buffers.buffer(count) as source, host_buffers.buffer(count) as target:
+            huge = huge and host_buffers.in_huge_pages(2 * count)
+            place = 0
+
+            def once() -> float:
+                nonlocal place
+                first, last = place, place + _PIECE + more
+                before = time.thread_time()
+                target[first:last] = source[first:last]
+                taken = time.thread_time() - before
+                place = last if last + _PIECE + more <= count else 0
+                return 2 * _PIECE / max(taken, 1e-9)
+
+            yield once
 
     before = HostTimes.read()
-    samples = repeated(once, seconds=order.seconds, now=time.monotonic)
+    samples = blocks.measured(prepared, order, time.monotonic)
     others = before.others_until(HostTimes.read())
-    kind = f"{accelerators.host_kind()}, one core"
-    return MeasuredRow("memory", samples, kind, 0.75, others=others)
+    kind = f"{accelerators.host_kind()}, one core, {'huge' if huge else 'small'} pages"
+    return MeasuredRow("memory", samples, kind, others=others)

@@ -1,14 +1,13 @@
-"""One core at work: hashing, in pieces of a few milliseconds."""
+"""One core at work: hashing, in pieces of about a millisecond."""
 
 import hashlib
 import time
 
-from . import accelerators
-from .rows import CheckOrder, MeasuredRow, repeated
-from .time_shares import ProcessTimes, between
+from . import accelerators, blocks
+from .rows import CheckOrder, MeasuredRow
+from .time_shares import HostTimes, ProcessTimes, between
 
 _PIECE = 1 << 20
-_PIECES = 8
 
 
 def hashing(order: CheckOrder) -> list[MeasuredRow]:
@@ -17,28 +16,23 @@ def hashing(order: CheckOrder) -> list[MeasuredRow]:
     Time that others used while it waited is left out, time that a quota or the hypervisor kept is
     not: that is what this host gives to its processes.
     """
-    data = bytes(_PIECE)
-    pieces = max(1, round(_PIECES * order.fraction))
-    extra = int(order.extra * _PIECE * pieces)
+    data = bytes(int(_PIECE * (1 + order.extra)))
 
     def once() -> float:
         before = time.thread_time()
-        for _ in range(pieces):
-            hashlib.sha256(data).digest()
-        for rest in range(extra, 0, -_PIECE):
-            hashlib.sha256(data[:rest]).digest()
-        return pieces * _PIECE / max(time.thread_time() - before, 1e-9)
+        hashlib.sha256(data).digest()
+        return _PIECE / max(time.thread_time() - before, 1e-9)
 
-    started = ProcessTimes.read()
-    rates = repeated(once, seconds=order.seconds, now=time.monotonic)
+    host, started = HostTimes.read(), ProcessTimes.read()
+    rates = blocks.measured(blocks.always(once), order, time.monotonic)
     shares = between(started, ProcessTimes.read())
     given = 1 - shares.withheld / max(1 - shares.waited, 1e-9)
     row = MeasuredRow(
         "cpu",
         tuple(rate * given for rate in rates),
         accelerators.host_kind(),
-        0.75,
         withheld=shares.withheld,
         waited=shares.waited,
+        others=host.others_beside(HostTimes.read()),
     )
     return [row]

@@ -1,15 +1,22 @@
 """Disks: a temporary file without a name, written and synced; nothing is left, whatever happens."""
 
+import contextlib
+import errno
+import fcntl
 import os
 import tempfile
 import time
+from collections.abc import Generator
 from pathlib import Path
 
-from .rows import CheckOrder, MeasuredRow, repeated
+from . import blocks, host_buffers
+from .rows import CheckOrder, MeasuredRow
 from .time_shares import HostTimes
 
-_BYTES = 16 << 20
-_BLOCK = 1 << 20
+_BYTES = 64 << 20
+_PIECE = 1 << 20
+_DATA = 4 << 20
+"""Of which it writes a piece: less is not given in huge pages, and then one write is many."""
 _FREE = 4
 """So many times what it writes must be free."""
 SHARED_TYPES = frozenset(
@@ -36,7 +43,7 @@ def shared_disk(order: CheckOrder) -> list[MeasuredRow]:
 
 
 def _written(order: CheckOrder, folder: Path) -> MeasuredRow:
-    count = max(_BLOCK, int(_BYTES * order.fraction) // _BLOCK * _BLOCK)
+    count = max(2 * _PIECE, int(_BYTES * order.fraction) // _PIECE * _PIECE)
     device = str(folder)
     try:
         free = os.statvfs(folder)
@@ -44,28 +51,68 @@ def _written(order: CheckOrder, folder: Path) -> MeasuredRow:
             return MeasuredRow(device, failed=f"{folder} is mounted read-only")
         if free.f_bavail * free.f_frsize < _FREE * count:
             return MeasuredRow(device, failed=f"{folder} has no room for {_FREE * count} bytes")
-        # Opened without a name, or unlinked at once: nothing is left of it after a kill either.
-        with tempfile.TemporaryFile(dir=folder) as file:
-            number = file.fileno()
-            block = os.urandom(_BLOCK)
-
-            def once() -> float:
-                os.lseek(number, 0, os.SEEK_SET)
-                before = time.monotonic()
-                for _ in range(count // _BLOCK):
-                    os.write(number, block)
-                os.fsync(number)
-                taken = time.monotonic() - before
-                if order.extra:
-                    time.sleep(taken * order.extra)
-                return count / max(time.monotonic() - before, 1e-9)
-
-            start = HostTimes.read()
-            samples = repeated(once, seconds=order.seconds, now=time.monotonic)
-            others = start.others_until(HostTimes.read())
+        past_cache = _past_cache(folder)
+        start = HostTimes.read()
+        samples = blocks.measured(
+            lambda: _file(folder, count, order.extra, past_cache=past_cache), order, time.monotonic
+        )
+        others = start.others_until(HostTimes.read())
     except OSError as error:
         return MeasuredRow(device, failed=f"{folder}: {error.strerror or error}")
-    return MeasuredRow(device, samples, _kind(folder), 0.75, others=others)
+    kind = f"{_kind(folder)}, {'past the page cache' if past_cache else 'synced'}"
+    return MeasuredRow(device, samples, kind, others=others)
+
+
+@contextlib.contextmanager
+def _file(
+    folder: Path, count: int, extra: float, *, past_cache: bool
+) -> Generator[blocks.Piece, None, None]:
+    """Give what writes the next piece of a new file, over what was written to it before."""
+    # Opened without a name, or unlinked at once: nothing is left of it after a kill either.
+    with tempfile.TemporaryFile(dir=folder) as file, host_buffers.buffer(_DATA) as whole:
+        number, data = file.fileno(), whole[:_PIECE]
+        if past_cache:
+            fcntl.fcntl(number, fcntl.F_SETFL, fcntl.fcntl(number, fcntl.F_GETFL) | os.O_DIRECT)
+        for place in range(0, count, _PIECE):
+            os.pwrite(number, data, place)
+        os.fsync(number)
+        place = 0
+
+        def once() -> float:
+            nonlocal place
+            before = time.monotonic()
+            os.pwrite(number, data, place)
+            if not past_cache:
+                os.fdatasync(number)
+            taken = time.monotonic() - before
+            if extra:
+                taken = _spent(before, taken * (1 + extra))
+            place = (place + _PIECE) % count
+            return _PIECE / max(taken, 1e-9)
+
+        try:
+            yield once
+        finally:
+            data.release()
+
+
+def _spent(before: float, seconds: float) -> float:
+    """Let so many seconds go by since `before`, more exactly than a sleep does; return them."""
+    while (gone := time.monotonic() - before) < seconds:
+        pass
+    return gone
+
+
+def _past_cache(folder: Path) -> bool:
+    """Return whether files there take writes that no page cache holds: some refuse them."""
+    try:
+        with _file(folder, _PIECE, 0.0, past_cache=True) as once:
+            once()
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            return False
+        raise
+    return True
 
 
 def _kind(folder: Path) -> str:

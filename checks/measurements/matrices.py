@@ -5,11 +5,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from . import accelerators
+from . import accelerators, blocks
 from .rows import CheckOrder, MeasuredRow, repeated
+from .time_shares import HostTimes
 
 _CUDA_SIZE = 8192
-_CPU_SIZE = 512
+_CPU_SIZE = 256
+"""Its three matrices lie in the cache of one core, which no other core fills."""
 _NOTHING = "neither torch nor numpy is installed"
 _SEED = 20261101
 
@@ -53,11 +55,10 @@ def _on_cuda(torch: Any, order: CheckOrder, index: int) -> MeasuredRow:
 
 def _on_cpu(order: CheckOrder) -> MeasuredRow:
     size = max(64, int(_CPU_SIZE * order.fraction))
-    library, multiply = _multiplication(size)
+    library, multiply = _multiplication(size, size)
     if multiply is None:
         return MeasuredRow("cpu", missing=_NOTHING)
-    _, more = _multiplication(max(1, round(size * order.extra ** (1 / 3))))
-    extra = more if order.extra else None
+    _, extra = _multiplication(round(size * order.extra), size) if order.extra else ("", None)
 
     def once() -> float:
         before = time.process_time()
@@ -66,23 +67,26 @@ def _on_cpu(order: CheckOrder) -> MeasuredRow:
             extra()
         return 2 * size**3 / max(time.process_time() - before, 1e-9)
 
-    samples = repeated(once, seconds=order.seconds, now=time.monotonic)
-    return MeasuredRow("cpu", samples, f"{accelerators.host_kind()}, one core, {library}", 0.75)
+    before = HostTimes.read()
+    samples = blocks.measured(blocks.always(once), order, time.monotonic)
+    others = before.others_beside(HostTimes.read())
+    kind = f"{accelerators.host_kind()}, one core, {library}, {size} x {size}"
+    return MeasuredRow("cpu", samples, kind, others=others)
 
 
-def _multiplication(size: int) -> tuple[str, Callable[[], object] | None]:
-    """Return a library and a function that multiplies two matrices on one core, None without."""
+def _multiplication(rows: int, size: int) -> tuple[str, Callable[[], object] | None]:
+    """Return a library and a function that multiplies so many rows on one core, None without."""
     np = accelerators.numpy_module()
     if np is not None:
-        one, two = np.ones((size, size), np.float32), np.ones((size, size), np.float32)
-        result = np.empty((size, size), np.float32)
+        one, two = np.ones((rows, size), np.float32), np.ones((size, size), np.float32)
+        result = np.empty((rows, size), np.float32)
         return "numpy", lambda: np.matmul(one, two, out=result)
     torch = accelerators.torch_module()
     if torch is None:
         return "", None
     torch.set_num_threads(1)
-    left, right = torch.ones(size, size), torch.ones(size, size)
-    out = torch.empty(size, size)
+    left, right = torch.ones(rows, size), torch.ones(size, size)
+    out = torch.empty(rows, size)
     return "torch", lambda: torch.matmul(left, right, out=out)
 
 
@@ -110,7 +114,7 @@ def _same_on_cpu(order: CheckOrder) -> MeasuredRow:
     if np is None:
         return MeasuredRow("cpu", missing="numpy is not installed, and there is no CUDA device")
     random = np.random.default_rng(_SEED)
-    size = max(64, int(_CPU_SIZE * order.fraction))
+    size = max(64, int(512 * order.fraction))
     left, right = random.standard_normal((2, size, size))
     expected = left @ right
 

@@ -1,7 +1,9 @@
 """What goes into the child process of a check and what comes out, as JSON on its pipes."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +17,8 @@ MOST_SAMPLES = 400
 class CheckOrder:
     """What a child is to measure.
 
-    `seconds`: about how long it repeats. `fraction`: the share of the usual sizes, for machines
+    `seconds`: about how long it repeats; `longest`: until when it may go on while its repeats
+    differ too much. `fraction`: the share of the usual sizes, for machines
     that are small. `peer`, `store`, `first`: of the check with a peer, its address, the port of
     the store that both meet at, and whether it is kept here. `extra`: share of work added inside
     the timed part, 0 but in benchmarks of the checks themselves. `ranks`: those that run here, each
@@ -24,6 +27,7 @@ class CheckOrder:
 
     check: str
     seconds: float = 3.0
+    longest: float = 0.0
     fraction: float = 1.0
     names: tuple[str, ...] = ()
     shared_path: str = ""
@@ -51,9 +55,10 @@ class CheckOrder:
 class MeasuredRow:
     """What was measured of one device, in the check's unit.
 
-    `samples`: the repeats, of the typical of which `quantile` speaks: 0.5 where nobody else uses
-    the device, and of what is shared nearer to the best. `kind`: what its values are compared
-    within, such as the model and power limit. `missing`, `failed`: why there are none.
+    `samples`: the repeats in the order of time, of the typical of which `quantile` speaks: 0.5
+    where nobody else uses the device, and of what is shared nearer to the best. `kind`: what its
+    values are compared within, such as the model and power limit. `missing`, `failed`: why there
+    are none.
     `withheld`: share of the time that a quota or the hypervisor kept; `waited`: that others used.
     `others`: share of all CPUs that other processes had, of what these share with it.
     """
@@ -98,3 +103,45 @@ def repeated(
     while len(found) < MOST_SAMPLES and (len(found) < least or now() < end):
         found.append(once())
     return tuple(found)
+
+
+def joined(rows: Sequence[MeasuredRow], more: Sequence[MeasuredRow]) -> list[MeasuredRow]:
+    """Return the rows with what was measured of the same devices once more.
+
+    What could not be measured again stays as it was; what failed has failed.
+    """
+    later = {(row.device, row.kind): row for row in more}
+    failed = [row for row in more if row.failed]
+    return failed or [_with(row, later.get((row.device, row.kind))) for row in rows]
+
+
+def _with(row: MeasuredRow, later: MeasuredRow | None) -> MeasuredRow:
+    if later is None or not later.samples:
+        return row
+    share = len(later.samples) / (len(row.samples) + len(later.samples))
+    return dataclasses.replace(
+        row,
+        samples=(*row.samples, *later.samples)[-MOST_SAMPLES:],
+        withheld=row.withheld + (later.withheld - row.withheld) * share,
+        waited=row.waited + (later.waited - row.waited) * share,
+        others=row.others + (later.others - row.others) * share,
+    )
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Return by about how much the median would move if all were measured once more.
+
+    The values stand in the order of time: where the second half differs from the first by more
+    than chance, something drifts, and that counts. Infinite for two and three; 0 for a single one,
+    which is a reading and no repeat.
+    """
+    if len(values) < 4:
+        return 0.0 if len(values) < 2 else math.inf
+    low, _, high = statistics.quantiles(values, n=4)
+    middle = len(values) // 2
+    drift = abs(statistics.median(values[:middle]) - statistics.median(values[middle:])) / 2
+    # 0.93 times the interquartile range over the root is that of a median of normal values. How far
+    # a few lie apart is hardly known, and whoever stops where it seems small is misled; repeats of
+    # one moment are alike, and however many there are, a tenth of it stays.
+    error = 0.93 * (1 + 4 / len(values)) / math.sqrt(len(values))
+    return max(max(error, 0.1) * (high - low), drift)

@@ -32,7 +32,7 @@ class ProcessTimes:
             time.thread_time(),
             _queued(),
             _stolen(),
-            _throttled(),
+            throttled(),
         )
 
 
@@ -82,6 +82,14 @@ class HostTimes:
         others = (last.busy - self.busy) - (last.own - self.own)
         return min(max(others / total, 0.0), 1.0) if total > 0 else 0.0
 
+    def others_beside(self, last: "HostTimes") -> float:
+        """Return the same for work within one core, which shares it where its threads are two."""
+        try:
+            shared = Path("/sys/devices/system/cpu/smt/active").read_text(encoding="ascii")
+        except OSError:
+            shared = "0"
+        return self.others_until(last) if shared.strip() == "1" else 0.0
+
 
 def _queued() -> float:
     try:
@@ -101,16 +109,41 @@ def _stolen() -> float:
         return 0.0
 
 
-def _throttled() -> float:
-    for name, key, scale in (
-        ("/sys/fs/cgroup/cpu.stat", "throttled_usec", 1e-6),
-        ("/sys/fs/cgroup/cpu/cpu.stat", "throttled_time", 1e-9),
-    ):
-        try:
-            for line in Path(name).read_text(encoding="ascii").splitlines():
-                word, _, value = line.partition(" ")
-                if word == key:
-                    return int(value) * scale
-        except (OSError, ValueError):
-            continue
-    return 0.0
+def throttled(
+    *, own: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
+) -> float:
+    """Return the seconds that quotas kept of this process's group or one above it, the most."""
+    return max(
+        (seconds for folder in _groups(own, root) if (seconds := _of_group(folder)) is not None),
+        default=0.0,
+    )
+
+
+def _groups(own: Path, root: Path) -> list[Path]:
+    """Return the folders of this process's groups and of those above, version 2's and 1's.
+
+    In a container that does not see its own path they are not there, and the root is its own.
+    """
+    try:
+        lines = own.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    found = [root, root / "cpu"]
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers or "cpu" in controllers.split(","):
+            top = root / "cpu" if controllers else root
+            inside = top / path.strip("/")
+            found += [one for one in (inside, *inside.parents) if one.is_relative_to(top)]
+    return found
+
+
+def _of_group(folder: Path) -> float | None:
+    try:
+        lines = (folder / "cpu.stat").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    values = dict(line.split(" ", 1) for line in lines if " " in line)
+    if "throttled_usec" in values:
+        return int(values["throttled_usec"]) * 1e-6
+    return int(values.get("throttled_time", "0")) * 1e-9

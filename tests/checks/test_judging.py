@@ -52,11 +52,37 @@ def test_repeats_that_differ_too_much_leave_it_open():
     assert "repeats differ" in judged.reason
 
 
-@pytest.mark.parametrize("value", [80.0, 100.0])
-def test_a_cpu_that_others_used_leaves_it_open(value):
-    judged = judging.judge(MATMUL, row(value, waited=0.4), fleet=fleet())
+def test_a_pass_on_a_cpu_that_others_used_says_that_no_quota_would_have_been_seen() -> None:
+    judged = judging.judge(MATMUL, row(100.0, waited=0.4), fleet=fleet())
+    assert "pass" == judged.verdict
+    assert "no quota: other processes had the CPU 40% of the time" in judged.reason
+    assert "slow" == judging.judge(MATMUL, row(80.0, waited=0.4), fleet=fleet()).verdict
+
+
+def test_a_pass_says_how_small_a_slowdown_would_have_been_seen() -> None:
+    sharp = judging.judge(MATMUL, row(99.0, spread=0.001), fleet=fleet(spread=0.001))
+    blunt = judging.judge(MATMUL, row(99.0, spread=0.06, seed=4), fleet=fleet(spread=0.001))
+    assert "within 5% of the expected value; it would have seen 5%" == sharp.reason
+    assert "pass" == blunt.verdict
+    assert blunt.reason.endswith("it would have seen 10%")
+
+
+def test_where_hardly_anything_would_have_been_seen_it_is_not_measured() -> None:
+    judged = judging.judge(MATMUL, row(99.0, spread=0.3, count=8), fleet=fleet())
     assert "not_measured" == judged.verdict
-    assert "40% of the time" in judged.reason
+    assert "its repeats differ too much to tell: it would have seen" in judged.reason
+
+
+def test_the_doubt_of_both_sides_counts() -> None:
+    doubtful = ComparedValues((100.0,), "the peer", doubt=4.0)
+    assert "slow" == judging.judge(MATMUL, row(90.0), peer=ComparedValues((100.0,), "p")).verdict
+    assert "not_measured" == judging.judge(MATMUL, row(90.0), peer=doubtful).verdict
+
+
+def test_a_slow_value_counts_where_the_peer_was_as_crowded() -> None:
+    crowded = ComparedValues((100.0,), "the peer", others=0.8)
+    assert "slow" == judging.judge(MATMUL, row(90.0, others=0.85), peer=crowded).verdict
+    assert "not_measured" == judging.judge(MATMUL, row(90.0, others=0.95), peer=crowded).verdict
 
 
 def test_what_others_had_of_the_host_meanwhile_excuses_what_is_slow_and_nothing_else():

@@ -2,13 +2,14 @@
 
 import socket
 import threading
+from collections import Counter
 
 import pytest
 
 from rankscope.checks import node_checks
 from rankscope.checks.jobs import RunningTrainer
 from rankscope.checks.judging import ComparedValues, JudgedCheck
-from rankscope.checks.measurements.rows import MeasuredRow
+from rankscope.checks.measurements.rows import MeasuredRow, joined
 from rankscope.checks.node_checks import CheckPlan
 from rankscope.vocabulary.checks import runnable
 
@@ -109,6 +110,44 @@ def test_a_device_is_compared_with_those_beside_it():
     assert ["slow"] + ["pass"] * 7 == [row.verdict for row in results]
 
 
+class Settling(Measured):
+    """Gives samples that are far apart, and at the next look many more that are not."""
+
+    def __call__(self, order, **bounds):
+        super().__call__(order, **bounds)
+        looks = sum(name == order.check for name, _ in self.asked)
+        width = 20.0 if looks == 1 else 0.0
+        samples = tuple(90.0 + width * (-1) ** number for number in range(8 * looks**2))
+        return [MeasuredRow("cpu", samples, "model")]
+
+
+def of_hundred(_check: str, _kind: str) -> ComparedValues:
+    return ComparedValues((100.0,) * 6, "6 hosts")
+
+
+def test_what_its_repeats_left_open_is_measured_again_until_it_is_decided() -> None:
+    measured = Settling()
+    (result,) = run(measured, only=("cpu",), fleet=of_hundred)
+    assert ["cpu"] * 2 == [name for name, _ in measured.asked]
+    assert ("slow", 90.0) == (result.verdict, result.value)
+
+
+def test_what_there_is_no_time_to_measure_again_stays_open() -> None:
+    measured = Settling(takes=5.0)
+    (result,) = run(measured, only=("cpu",), fleet=of_hundred, seconds=12.0)
+    assert ["cpu"] == [name for name, _ in measured.asked]
+    assert "not_measured" == result.verdict
+    assert "its repeats differ too much to tell: it would have seen" in result.reason
+
+
+def test_rows_of_one_device_are_joined_and_a_failure_of_the_second_look_is_a_failure() -> None:
+    first = [MeasuredRow("a", (1.0,), "k", others=0.2), MeasuredRow("b", (3.0,), "k")]
+    again = [MeasuredRow("a", (2.0,), "k", others=0.6), MeasuredRow("b", missing="in use")]
+    assert [MeasuredRow("a", (1.0, 2.0), "k", others=0.4), first[1]] == joined(first, again)
+    failed = [MeasuredRow("", failed="it was killed by SIGKILL")]
+    assert failed == joined(first, failed)
+
+
 def test_a_peer_that_is_not_there_leaves_the_other_checks_alone():
     results = run(
         Measured({"clock": [MeasuredRow("clock", missing="nobody sets it; --peer")]}),
@@ -163,6 +202,15 @@ def test_two_hosts_compare_what_they_measured_in_the_same_minute():
     )
     assert "pass" == theirs["matmul"].verdict
     assert "pass" == mine["clock"].verdict == theirs["clock"].verdict
+
+
+def test_what_one_of_two_hosts_cannot_tell_yet_both_measure_again() -> None:
+    restless, steady = Settling(), Measured()
+    mine, theirs = side_by_side(restless, steady, "cpu", "matmul")
+    for host in (restless, steady):
+        assert {"cpu": 2, "matmul": 2} == Counter(name for name, _ in host.asked)
+    assert "slow" == mine["cpu"].verdict
+    assert "pass" == theirs["cpu"].verdict
 
 
 def test_devices_of_another_kind_are_not_compared():

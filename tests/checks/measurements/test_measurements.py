@@ -1,6 +1,7 @@
 """What a child measures on this machine: something, in its unit; or why not."""
 
 import statistics
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from rankscope.checks.measurements import (
     disks,
     matrices,
     names,
+    time_shares,
 )
 from rankscope.checks.measurements.rows import MOST_SAMPLES, CheckOrder, MeasuredRow, repeated
 from rankscope.checks.measurements.time_shares import HostTimes, ProcessTimes, between
@@ -112,3 +114,22 @@ def test_time_off_the_cpu_is_others_or_withheld(cpu, queued, stolen, throttled, 
     start = ProcessTimes(0.0, 0.0, 0.0, 0.0, 0.0)
     found = between(start, ProcessTimes(10.0, cpu, queued, stolen, throttled))
     assert (withheld, waited) == pytest.approx((found.withheld, found.waited))
+
+
+@pytest.mark.parametrize(
+    ("own", "folder", "line"),
+    [
+        ("0::/train.slice/job", "train.slice", "throttled_usec 1500000"),
+        ("1:cpu,cpuacct:/train/job\n0::/", "cpu/train/job", "throttled_time 1500000000"),
+        ("1:cpu:/seen/by/the/host/alone", "cpu", "throttled_time 1500000000"),
+    ],
+    ids=["of a group above its own", "version 1", "in a container"],
+)
+def test_a_quota_of_its_own_group_is_found(
+    own: str, folder: str, line: str, tmp_path: Path
+) -> None:
+    (tmp_path / "own").write_text(own)
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / folder / "cpu.stat").write_text(f"nr_periods 10\n{line}\n")
+    found = time_shares.throttled(own=tmp_path / "own", root=tmp_path)
+    assert 1.5 == pytest.approx(found)
