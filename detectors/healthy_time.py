@@ -58,7 +58,7 @@ def pace_of(duration: Floats, size: int) -> HealthyPace:
     )
     spread = medians.spread(duration)
     # Few blocks may lie close by chance; by what passes from a step to the next they would not.
-    noise = medians.OF_MEDIAN * medians.spread(np.diff(duration)) / math.sqrt(2 * size)
+    noise = medians.OF_MEDIAN * medians.from_one_to_next(duration) / math.sqrt(size)
     wander = max((upper - fast) / 1.12, CLOSEST * noise)
     return HealthyPace(healthy, wander, spread, drift=(slow - fast) / 3.29)
 
