@@ -12,10 +12,7 @@ from ..baselines import FEW, FEW_WARM_UP, JobBaselines
 from ..contract import Detector
 from ..findings import INFORMATION, report
 from ..healthy_time import pace_of, pace_of_few, warmed_up
-from ..window import Floats, Ints, JobWindow
-from .more_work import holds_more
-from .newest import first_reported
-from .pace import (
+from ..pace import (
     CERTAINTY,
     EXCERPT,
     EXCERPT_APART,
@@ -28,6 +25,9 @@ from .pace import (
     covered,
     slower,
 )
+from ..window import Floats, Ints, JobWindow
+from .more_work import holds_more
+from .newest import first_reported
 from .since_change import slow_since_change
 
 FEW_CERTAINTY = 0.002

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from .. import medians, onsets
-from ..healthy_time import HealthyPace, pace_of
-from ..window import Flags, Floats
+from . import medians, onsets
+from .healthy_time import HealthyPace, pace_of
+from .window import Flags, Floats
 
 LEAST_BLOCK = 4
 """So many steps make a block at least; of the past there are `blocks` of them."""
