@@ -98,7 +98,7 @@ class SlowCollectivesDetector(Detector):
         steps = _reported(steps)
         if len(steps.index) < parts.FEWEST + parts.WARM_UP:
             return []
-        exchange = _exchange(steps.plane(compute_time.COMM))
+        exchange = compute_time.exchange(steps)
         ends = compute_time.step_ends(steps)
         count = min(parts.newest(window, steps), len(steps.index) - parts.WARM_UP)
         step = parts.step_seconds(steps.last(count))
@@ -223,18 +223,3 @@ def _in_a_row(odd: Flags) -> bool:
     """Tell whether three values in a row, and most of all, are odd."""
     together: Flags = odd[2:] & odd[1:-1] & odd[:-2]
     return bool(together.any()) and float(odd.mean()) >= onsets.ODD_SHARE
-
-
-def _exchange(comm: Floats) -> Floats:
-    """Return [steps], the shortest time that any rank spent in collectives; NaN: nobody reported.
-
-    Over all ranks and not by role: the members of a role whose input comes late wait all together.
-    """
-    comm = np.where((comm >= 0) & (comm < compute_time.MOST), comm, np.nan)
-    # One that never waits does not measure it.
-    measured = np.nan_to_num(comm).any(axis=1)
-    comm = comm[measured]
-    if len(comm) < 2:
-        return np.full(comm.shape[1], np.nan)
-    shortest = np.min(np.where(np.isnan(comm), np.inf, comm), axis=0)
-    return np.where(np.isfinite(shortest), shortest, np.nan)
