@@ -109,16 +109,20 @@ def slower(
     least: float,
     sigmas: float,
     blocks: int,
+    fewest: int = 0,
 ) -> SlowSteps | None:
     """Return what the newest step times show against older ones, by the shortest scale that does.
 
     values, ends: [steps], seconds, and when the steps ended. held: the pace learnt before an
     incident that is open. least: smallest ratio. sigmas: distance from the noise. blocks: how many
-    blocks of steps a past must hold. `first` of the answer is a place in these arrays.
+    blocks of steps a past must hold. fewest: no scale of fewer steps is looked at. `first` of the
+    answer is a place in these arrays.
     """
     # No block's median on the fast side lies below this by much: most seconds end here.
     fastest = low(values) if len(values) else math.nan
     for scale in scales(least):
+        if scale.fewest < fewest:
+            continue
         count = covered(ends, scale)
         newest, past = values[-count:], values[:-count]
         if len(newest) < scale.fewest:

@@ -9,7 +9,7 @@ from ...vocabulary.findings import Finding
 from .. import compute_time, durations, medians, onsets, parts
 from ..contract import Detector
 from ..findings import report
-from ..pace import slower
+from ..pace import LONG, slower
 from ..window import Flags, Floats, JobWindow, StepValues
 from .congestion import CongestionDetector
 
@@ -39,8 +39,8 @@ class SlowCollectivesDetector(Detector):
     episodes or more that come and go are found between them too. Evidence about the job. While it
     is `slows` of the step or more, and was in three steps in a row, it is what slows the job as
     well: no pause of a rank, evaluation or checkpoint makes the exchange longer for the one that
-    comes last. Where the ports of most hosts show congestion too, `least_small` of the step is
-    enough: two witnesses.
+    comes last. `least_small` of the step is enough where minutes of steps show it together, and
+    where the ports of most hosts show congestion too: two witnesses.
 
     Parameters
     ----------
@@ -103,7 +103,8 @@ class SlowCollectivesDetector(Detector):
         count = min(parts.newest(window, steps), len(steps.index) - parts.WARM_UP)
         step = parts.step_seconds(steps.last(count))
         found = self._at_once(exchange, ends, step, count)
-        found = found or self._accumulated(exchange, ends, step)
+        lasting = self._accumulated(exchange, ends, step)
+        found = found or lasting
         if found is None or found.seen - found.usual > compute_time.MOST:
             return []
         excess, first = found.seen - found.usual, found.first
@@ -124,7 +125,11 @@ class SlowCollectivesDetector(Detector):
                 text=f"even the rank that waits least spends {durations.seconds(found.seen)} of a "
                 f"step in collectives, {durations.seconds(found.usual)} before",
             ),
-            *(self._slow(window, excess, step, onset) if found.lasts else []),
+            *(
+                self._slow(window, excess, step, onset, sure=lasting is not None)
+                if found.lasts
+                else []
+            ),
         ]
 
     def _at_once(
@@ -171,7 +176,7 @@ class SlowCollectivesDetector(Detector):
         rest = max(step - medians.middle(exchange[valid]), 0.0)
         found = slower(
             rest + exchange[valid], ends[valid], None,
-            least=1 + self.least_small, sigmas=self.sigmas, blocks=BLOCKS,
+            least=1 + self.least_small, sigmas=self.sigmas, blocks=BLOCKS, fewest=LONG,
         )  # fmt: skip
         if found is None or found.drifts:
             return None
@@ -179,14 +184,21 @@ class SlowCollectivesDetector(Detector):
         return _LongExchange(found.healthy - rest, found.recent - rest, first, lasts=True)
 
     def _slow(
-        self, window: JobWindow, excess: float, step: float, onset: tuple[float, float]
+        self,
+        window: JobWindow,
+        excess: float,
+        step: float,
+        onset: tuple[float, float],
+        *,
+        sure: bool,
     ) -> list[Finding]:
         """Return the symptom, where the excess (s) is a share of the step (s) that counts.
 
-        Nobody waits for longer than the step takes: a larger number is of another unit.
+        sure: minutes of steps show it together. Nobody waits for longer than the step takes: a
+        larger number is of another unit.
         """
         lost, slows = min(excess, 0.95 * step), self.slows
-        if lost < slows * step and CongestionDetector().evaluate(window):
+        if lost < slows * step and (sure or CongestionDetector().evaluate(window)):
             slows = self.least_small
         if lost < slows * step or excess > step:
             return []

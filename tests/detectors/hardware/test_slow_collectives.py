@@ -58,7 +58,8 @@ def test_an_exchange_that_is_a_little_longer_while_ports_are_congested_slows_the
 
 
 @pytest.mark.parametrize(
-    ("longer", "kinds"), [(0.1, ["job.slow_collectives"]), (0.0, []), (0.02, [])]
+    ("longer", "kinds"),
+    [(0.1, ["job.slow_collectives", "job.slow"]), (0.0, []), (0.02, [])],
 )
 def test_minutes_of_steps_show_together_what_hides_in_the_noise_of_a_single_one(longer, kinds):
     """Exchanges stray by a quarter; a tenth of the step more is seen in none of them alone."""
