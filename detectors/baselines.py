@@ -52,6 +52,9 @@ SIGMAS = 4.0
 BLOCK = 10
 """Steps of the blocks whose medians say what a healthy step time is."""
 
+PARTS_STEPS = 64
+"""So many of the newest steps say what a step is made of."""
+
 LEARN_EVERY = 5
 """Steps after which the healthy step time is learnt anew."""
 
@@ -152,7 +155,15 @@ class JobBaselines:
         warm = 0 if self.pace is None else self.pace.warm_up  # the first steps leave the window
         if slow := warmed_up(duration):
             warm = max(warm, FEW_WARM_UP + slow)
-        self.pace = replace(found, tokens=usual, ranks=len(features.steps.at), warm_up=warm)
+        exchange, work = features.parts_of(PARTS_STEPS)
+        self.pace = replace(
+            found,
+            tokens=usual,
+            ranks=len(features.steps.at),
+            warm_up=warm,
+            exchange=exchange,
+            work=work,
+        )
 
     def _habits(self, features: StepFeatures, early: int) -> None:
         ratio = features.ratio

@@ -89,6 +89,22 @@ class TokenFit:
         return np.maximum(predicted, 0.2 * self.middle)
 
 
+def exchange(steps: StepValues) -> Floats:
+    """Return [steps], the shortest time that any rank spent in collectives; NaN: nobody reported.
+
+    Over all ranks and not by role: the members of a role whose input comes late wait all together.
+    """
+    comm = steps.plane(COMM)
+    comm = np.where((comm >= 0) & (comm < MOST), comm, np.nan)
+    # One that never waits does not measure it.
+    measured = np.nan_to_num(comm).any(axis=1)
+    comm = comm[measured]
+    if len(comm) < 2:
+        return np.full(comm.shape[1], np.nan)
+    shortest = np.min(np.where(np.isnan(comm), np.inf, comm), axis=0)
+    return np.where(np.isfinite(shortest), shortest, np.nan)
+
+
 def per_token(own: Floats, steps: StepValues) -> Floats:
     """Return compute time over what the rank's tokens predict, where tokens vary and explain it."""
     if not steps.has(TOKENS):

@@ -115,6 +115,17 @@ class StepFeatures:
                 left -= np.nan_to_num(self.steps.planes[name])
         return left
 
+    def parts_of(self, count: int) -> tuple[float, float]:
+        """Return what the exchange, and the median rank's own work, take of the newest steps (s).
+
+        NaN where nobody reports that part.
+        """
+        newest = self.steps.last(count)
+        apart = newest.has(compute_time.COMM)
+        exchange = medians.known(compute_time.exchange(newest)) if apart else np.nan
+        own = self.own if apart else None
+        return exchange, np.nan if own is None else medians.known(own[:, -count:].ravel())
+
     @cached_property
     def step_ends(self) -> Floats:
         """Return [steps], when each step ended on the last of its ranks."""

@@ -31,7 +31,8 @@ class HealthyPace:
     as a standard deviation (s). spread: the same of single steps (s). tokens: the usual most tokens
     of a rank in a step, NaN where nobody reports them. ranks: how many it was learnt of. drift:
     how far the medians of all blocks stray, the slow ones too, as a standard deviation (s).
-    warm_up: so many steps the attempt took to become as fast.
+    warm_up: so many steps the attempt took to become as fast. exchange, work: what of a step the
+    exchange in collectives takes, and the median rank's own work, in seconds; NaN where unknown.
     """
 
     seconds: float
@@ -41,6 +42,8 @@ class HealthyPace:
     ranks: int = 0
     drift: float = 0.0
     warm_up: int = 0
+    exchange: float = math.nan
+    work: float = math.nan
 
 
 def pace_of(duration: Floats, size: int) -> HealthyPace:
@@ -58,7 +61,7 @@ def pace_of(duration: Floats, size: int) -> HealthyPace:
     )
     spread = medians.spread(duration)
     # Few blocks may lie close by chance; by what passes from a step to the next they would not.
-    noise = medians.OF_MEDIAN * medians.spread(np.diff(duration)) / math.sqrt(2 * size)
+    noise = medians.OF_MEDIAN * medians.from_one_to_next(duration) / math.sqrt(size)
     wander = max((upper - fast) / 1.12, CLOSEST * noise)
     return HealthyPace(healthy, wander, spread, drift=(slow - fast) / 3.29)
 

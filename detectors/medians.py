@@ -1,5 +1,7 @@
 """Medians, maxima and spreads of arrays in which values are missing: NaN counts nowhere."""
 
+import math
+
 import numpy as np
 
 from .arrays import Floats, Ints
@@ -78,6 +80,14 @@ def spread(values: Floats) -> float:
     """Return how far values stray, robustly: the scaled median distance from the median."""
     valid = values[np.isfinite(values)]
     return OF_MAD * middle(np.abs(valid - middle(valid))) if len(valid) else 0.0
+
+
+def from_one_to_next(values: Floats) -> float:
+    """Return how far single values stray, robustly, by what passes from each to the next.
+
+    As a standard deviation. A drift, or a change of level, moves it little.
+    """
+    return spread(values[1:] - values[:-1]) / math.sqrt(2)
 
 
 def highest(values: Floats, axis: int) -> Floats:

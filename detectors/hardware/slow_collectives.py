@@ -1,6 +1,7 @@
 """Collectives that are slower for everybody: the exchange itself, not a rank that comes late."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,8 +9,21 @@ from ...vocabulary.findings import Finding
 from .. import compute_time, durations, medians, onsets, parts
 from ..contract import Detector
 from ..findings import report
+from ..pace import LONG, slower
 from ..window import Flags, Floats, JobWindow, StepValues
 from .congestion import CongestionDetector
+
+BLOCKS = 4
+"""So many blocks of steps a past must hold before single exchanges are put together."""
+
+
+class _LongExchange(NamedTuple):
+    """Usual and newest seconds, the first long column, and whether it is long now and stays so."""
+
+    usual: float
+    seen: float
+    first: int
+    lasts: bool
 
 
 class SlowCollectivesDetector(Detector):
@@ -19,15 +33,19 @@ class SlowCollectivesDetector(Detector):
     exchange. The last one waits for the exchange alone: so the shortest time that any rank spends
     in collectives is the time of the exchange, whoever is late. Its median over the newest steps
     against the median of earlier ones: an excess of `least` of the step that stands beyond its own
-    noise means that the network, or what is sent, changed. Two episodes or more that come and go
-    are found between them too. Evidence about the job. While it is `slows` of the step or more, and
-    was in three steps in a row, it is what slows the job as well: no pause of a rank, evaluation or
-    checkpoint makes the exchange longer for the one that comes last. Where the ports of most hosts
-    show congestion too, `least` of the step is enough: two witnesses.
+    noise means that the network, or what is sent, changed. A single exchange strays by more than
+    that on a busy fabric: a minute of steps together shows 5 % of the step, three minutes
+    `least_small`, by the noise of their medians. What grew little by little is left out there. Two
+    episodes or more that come and go are found between them too. Evidence about the job. While it
+    is `slows` of the step or more, and was in three steps in a row, it is what slows the job as
+    well: no pause of a rank, evaluation or checkpoint makes the exchange longer for the one that
+    comes last. `least_small` of the step is enough where minutes of steps show it together, and
+    where the ports of most hosts show congestion too: two witnesses.
 
     Parameters
     ----------
     least : smallest excess, as a share of the step.
+    least_small : smallest excess that lasts for minutes.
     slows : smallest excess that is said to slow the job, as a share of the step.
     sigmas : how far beyond the noise of earlier steps it must stand.
 
@@ -59,8 +77,16 @@ class SlowCollectivesDetector(Detector):
     kinds = ("job.slow_collectives", "job.slow")
     cadence_seconds = 5.0
 
-    def __init__(self, *, least: float = 0.05, slows: float = 0.15, sigmas: float = 5.0) -> None:
+    def __init__(
+        self,
+        *,
+        least: float = 0.05,
+        least_small: float = 0.04,
+        slows: float = 0.15,
+        sigmas: float = 5.0,
+    ) -> None:
         self.least = least
+        self.least_small = least_small
         self.slows = slows
         self.sigmas = sigmas
 
@@ -72,20 +98,57 @@ class SlowCollectivesDetector(Detector):
         steps = _reported(steps)
         if len(steps.index) < parts.FEWEST + parts.WARM_UP:
             return []
+        exchange = compute_time.exchange(steps)
+        ends = compute_time.step_ends(steps)
         count = min(parts.newest(window, steps), len(steps.index) - parts.WARM_UP)
-        exchange = _exchange(steps.plane(compute_time.COMM))
+        step = parts.step_seconds(steps.last(count))
+        found = self._at_once(exchange, ends, step, count)
+        lasting = self._accumulated(exchange, ends, step)
+        found = found or lasting
+        if found is None or found.seen - found.usual > compute_time.MOST:
+            return []
+        excess, first = found.seen - found.usual, found.first
+        before = float(ends[max(first - 1, 0)])
+        onset = (min(before, float(ends[first])), float(ends[first]))
+        return [
+            report(
+                window,
+                self.name,
+                "job.slow_collectives",
+                window.entity,
+                onset=onset,
+                magnitude=found.seen / found.usual if found.usual > 0 else 1.0 + excess / step,
+                score=min(excess / (self.least * step) + 1.0, 3.0),
+                signal=compute_time.COMM,
+                observed=found.seen,
+                expected=found.usual,
+                text=f"even the rank that waits least spends {durations.seconds(found.seen)} of a "
+                f"step in collectives, {durations.seconds(found.usual)} before",
+            ),
+            *(
+                self._slow(window, excess, step, onset, sure=lasting is not None)
+                if found.lasts
+                else []
+            ),
+        ]
+
+    def _at_once(
+        self, exchange: Floats, ends: Floats, step: float, count: int
+    ) -> _LongExchange | None:
+        """Return what stands out in so many of the newest steps, or in episodes that came before.
+
+        exchange, ends: [steps], seconds, and when the steps ended. step: the usual one (s).
+        """
         early = exchange[parts.WARM_UP : -count][-4 * parts.HABIT :]
         # Of the earlier half: what began lately must not become what is usual.
         early = early[: max(len(early) // 2, 2 * parts.FEWEST)]
         early = early[np.isfinite(early)]
         recent = exchange[-count:]
         recent = recent[np.isfinite(recent)]
-        step = parts.step_seconds(steps.last(count))
         if len(early) < parts.FEWEST or len(recent) < parts.FEWEST or not step > 0:
-            return []
+            return None
         usual = medians.middle(early)
         least = max(self.least * step, self.sigmas * medians.spread(early))
-        ends = compute_time.step_ends(steps)
         seen, first = medians.middle(recent), None
         runs = onsets.episodes(np.nan_to_num(exchange) > usual + least, parts.FEWEST)
         ongoing = seen - usual >= least
@@ -95,42 +158,48 @@ class SlowCollectivesDetector(Detector):
             odd = np.concatenate([exchange[begin : end + 1] for begin, end in runs[-again[1] :]])
             first, seen = again[0], medians.known(odd)
         excess = seen - usual
-        if not excess >= least or excess > compute_time.MOST:
-            return []
+        if not excess >= least:
+            return None
         if first is None:
             first = onsets.newest_run(np.nan_to_num(exchange) > usual + excess / 2)
-        before = float(ends[max(first - 1, 0)])
-        onset = (min(before, float(ends[first])), float(ends[first]))
         lasts = ongoing and _in_a_row(exchange[-count:] > usual + min(least, excess / 2))
-        slow = self._slow(window, excess, step, onset) if lasts else []
-        return [
-            report(
-                window,
-                self.name,
-                "job.slow_collectives",
-                window.entity,
-                onset=onset,
-                magnitude=seen / usual if usual > 0 else 1.0 + excess / step,
-                score=min(excess / (self.least * step) + 1.0, 3.0),
-                signal=compute_time.COMM,
-                observed=seen,
-                expected=usual,
-                text=f"even the rank that waits least spends {durations.seconds(seen)} of a step "
-                f"in collectives, {durations.seconds(usual)} before",
-            ),
-            *slow,
-        ]
+        return _LongExchange(usual, seen, first, lasts=lasts)
+
+    def _accumulated(self, exchange: Floats, ends: Floats, step: float) -> _LongExchange | None:
+        """Return what minutes of steps show together, whatever a single exchange strays by.
+
+        As steps are compared with older ones, had all but the exchange taken as long as ever.
+        """
+        valid = np.flatnonzero(np.isfinite(exchange) & np.isfinite(ends))[parts.WARM_UP :]
+        if not step > 0 or not len(valid):
+            return None
+        rest = max(step - medians.middle(exchange[valid]), 0.0)
+        found = slower(
+            rest + exchange[valid], ends[valid], None,
+            least=1 + self.least_small, sigmas=self.sigmas, blocks=BLOCKS, fewest=LONG,
+        )  # fmt: skip
+        if found is None or found.drifts:
+            return None
+        first = int(valid[found.first])
+        return _LongExchange(found.healthy - rest, found.recent - rest, first, lasts=True)
 
     def _slow(
-        self, window: JobWindow, excess: float, step: float, onset: tuple[float, float]
+        self,
+        window: JobWindow,
+        excess: float,
+        step: float,
+        onset: tuple[float, float],
+        *,
+        sure: bool,
     ) -> list[Finding]:
         """Return the symptom, where the excess (s) is a share of the step (s) that counts.
 
-        Nobody waits for longer than the step takes: a larger number is of another unit.
+        sure: minutes of steps show it together. Nobody waits for longer than the step takes: a
+        larger number is of another unit.
         """
         lost, slows = min(excess, 0.95 * step), self.slows
-        if lost < slows * step and CongestionDetector().evaluate(window):
-            slows = self.least
+        if lost < slows * step and (sure or CongestionDetector().evaluate(window)):
+            slows = self.least_small
         if lost < slows * step or excess > step:
             return []
         return [
@@ -166,18 +235,3 @@ def _in_a_row(odd: Flags) -> bool:
     """Tell whether three values in a row, and most of all, are odd."""
     together: Flags = odd[2:] & odd[1:-1] & odd[:-2]
     return bool(together.any()) and float(odd.mean()) >= onsets.ODD_SHARE
-
-
-def _exchange(comm: Floats) -> Floats:
-    """Return [steps], the shortest time that any rank spent in collectives; NaN: nobody reported.
-
-    Over all ranks and not by role: the members of a role whose input comes late wait all together.
-    """
-    comm = np.where((comm >= 0) & (comm < compute_time.MOST), comm, np.nan)
-    # One that never waits does not measure it.
-    measured = np.nan_to_num(comm).any(axis=1)
-    comm = comm[measured]
-    if len(comm) < 2:
-        return np.full(comm.shape[1], np.nan)
-    shortest = np.min(np.where(np.isnan(comm), np.inf, comm), axis=0)
-    return np.where(np.isfinite(shortest), shortest, np.nan)

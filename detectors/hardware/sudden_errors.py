@@ -43,3 +43,16 @@ def began(window: JobWindow) -> dict[tuple[str, str], float]:
             if port is not None and port.host is not None:
                 held[port.host, port.id] = float(grown.first[fast[place], 1])
     return max(sorted(by_counter.items()), key=lambda row: len(row[1]), default=("", {}))[1]
+
+
+def read_since(window: JobWindow, at: float) -> set[str]:
+    """Return the hosts whose counters of errors were all read twice since a moment (epoch s)."""
+    fewest: dict[str, int] = {}
+    for plane in ports.planes(window, ERRORS, COUNTED):
+        found = plane.readings.between(at, np.inf)
+        times = ((found.at >= at) & np.isfinite(found.value)).sum(axis=1)
+        for row, count in enumerate(times.tolist()):
+            port = plane.entity(window, row)
+            if port is not None and port.host is not None:
+                fewest[port.host] = min(fewest.get(port.host, count), count)
+    return {host for host, count in fewest.items() if count > 1}

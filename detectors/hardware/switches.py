@@ -33,7 +33,8 @@ class SwitchesDetector(Detector):
     have trouble that began within two minutes, and at most a tenth of the hosts of other switches.
     Needs `network.switch` of the hosts, or the switch of each port (with a switch a rail, a host
     hangs on several, and only its ports there count). Of a job behind one switch it counts where
-    the ports of all hosts began to count errors within two minutes, and none is marked more often.
+    the ports of all hosts began to count errors within two minutes, and none is marked more often:
+    of all whose ports were read again since, and of `share` of them.
 
     Parameters
     ----------
@@ -101,12 +102,15 @@ class SwitchesDetector(Detector):
         """
         began = sudden_errors.began(window)
         hosts = {host for host, _ in began}
-        if len(hosts) < 2 or len(hosts) < len(window.hosts):
+        if len(hosts) < max(2, self.share * len(window.hosts)):
             return []
         starts = np.array(sorted(began.values()))
+        if sudden_errors.read_since(window, float(starts[-1])) - hosts:
+            return []
         if np.ptp(starts) > TOGETHER or _CONGESTION.evaluate(window):
             return []
-        text = f"switch {name}: the ports of all {len(hosts)} hosts began to count errors"
+        many = f"all {len(hosts)}" if len(hosts) == len(window.hosts) else str(len(hosts))
+        text = f"switch {name}: the ports of {many} hosts began to count errors"
         return [self._finding(window, name, starts, 1.0, 0.0, text)]
 
     def _finding(

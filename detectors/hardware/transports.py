@@ -25,6 +25,9 @@ NOT_FOUND = "nccl.ib_not_found"
 
 MB = 1e6
 
+BEFORE_SECONDS = 900.0
+"""So long before a restart shows what the attempt before sent over which ports."""
+
 
 class TransportsDetector(Detector):
     """Name hosts whose RDMA ports are silent while their peers' carry the job's traffic.
@@ -34,9 +37,11 @@ class TransportsDetector(Detector):
     transport is chosen as it starts, and what left before was another attempt's. A host counts
     whose ports carry less than `silent` of the median host's, while its interfaces carry `factor`
     times the median host's, and a hundredth of what the ports of peers do; of two hosts, the other
-    is what is usual. One whose ports did carry traffic earlier in the attempt is left out: it has
-    chosen RDMA. It is a symptom by itself, since such a host has been slow from its first step and
-    no earlier step of the job shows it. A line of a log that says so is evidence about its host.
+    is what is usual. Where the ports of the others are as silent, a host is compared with itself
+    before the restart, once the job steps: all of them may have fallen back. One whose ports did
+    carry traffic earlier in the attempt is left out: it has chosen RDMA. It is a symptom by itself,
+    since such a host has been slow from its first step and no earlier step of the job shows it. A
+    line of a log that says so is evidence about its host.
 
     Parameters
     ----------
@@ -60,7 +65,7 @@ class TransportsDetector(Detector):
     >>> [str(finding.entity) for finding in TransportsDetector().evaluate(window)]
     ['host host-2']
 
-    Fails where every host fell back alike (nobody is unlike the others), on a single
+    Fails where every host fell back alike in the first attempt that is seen, on a single
     host, and where RDMA goes over the ordinary interface and is counted with it.
 
     References: NCCL, environment variables (NCCL_IB_DISABLE, NCCL_NET).
@@ -95,11 +100,20 @@ class TransportsDetector(Detector):
         start = _start(window)
         if len(window.hosts) < 2 or start == np.inf:
             return found
-        fabric, plain = self._fabric(window, start), self._plain(window, start)
+        newest = (start, np.inf)
+        fabric, plain = self._fabric(window, *newest), self._plain(window, *newest)
         said = {one.entity.host for one in found if one.observed == NOT_FOUND}
         if np.isfinite(fabric).sum() >= 2 and (np.isfinite(plain).any() or said):
             others = devices.median_of_others(fabric)
             beside = np.nan_to_num(devices.median_of_others(plain))
+            alike = np.zeros(len(others), np.bool_)
+            if window.baselines.before is not None and self._steps(window):
+                # Where nobody shows what is usual, the host itself does: before the restart.
+                alike = ~(others > MB)
+                range_before = (start - BEFORE_SECONDS, start)
+                others = np.where(alike, self._fabric(window, *range_before), others)
+                own = np.nan_to_num(self._plain(window, *range_before))
+                beside = np.where(alike, own, beside)
             told = np.array([name in said for name in window.hosts]) & np.isnan(plain)
             with np.errstate(invalid="ignore"):
                 odd = (others > MB) & (fabric < self.silent * others)
@@ -120,32 +134,41 @@ class TransportsDetector(Detector):
                     observed=float(fabric[host]),
                     expected=usual,
                     text=f"{entity}: {fabric[host] / MB:.3g} MB/s over its RDMA ports and "
-                    f"{_over_interfaces(plain[host])}, its peers {usual / MB:.3g} MB/s over RDMA",
+                    f"{_over_interfaces(plain[host])}, "
+                    f"{'before the restart' if alike[host] else 'its peers'} "
+                    f"{usual / MB:.3g} MB/s over RDMA",
                 )
                 found.append(finding)
         return found
 
-    def _fabric(self, window: JobWindow, start: float) -> Floats:
+    def _steps(self, window: JobWindow) -> bool:
+        """Tell whether the attempt has stepped for half of the range that is evaluated."""
+        ends = window.features.step_ends
+        ends = ends[np.isfinite(ends)]
+        return len(ends) > 1 and float(ends[-1] - ends[0]) >= self.seconds / 2
+
+    def _fabric(self, window: JobWindow, start: float, end: float) -> Floats:
         """Return [hosts], bytes a second that left through the ports of the fabric."""
         total = np.full(len(window.hosts), np.nan)
         for readings in _sent(window):
-            rate = _rate(readings, self.seconds, start)
+            rate = _rate(readings, self.seconds, start, end)
             total = np.where(np.isfinite(rate), np.nan_to_num(total) + rate, total)
         return total
 
     def _carried(self, window: JobWindow, host: int, start: float) -> float:
         """Return the bytes a second that left through a host's ports over the whole attempt."""
         one = np.array([host])
-        rates = [_rate(readings.of(one), np.inf, start)[0] for readings in _sent(window)]
+        rates = [_rate(readings.of(one), np.inf, start, np.inf)[0] for readings in _sent(window)]
         return float(np.nansum(rates))
 
-    def _plain(self, window: JobWindow, start: float) -> Floats:
+    def _plain(self, window: JobWindow, start: float, end: float) -> Floats:
         """Return [hosts], bytes a second that left through the busiest ordinary interface."""
         most = np.full(len(window.hosts), np.nan)
         fabric = {plane.device for plane in ports.planes(window, "hw.network.io")}
         for values, name in counters.variants(window.host_readings, "system.network.io"):
             if len(values) == 2 and values[1] == "transmit" and values[0] not in fabric | {"lo"}:
-                most = np.fmax(most, _rate(window.host_readings[name], self.seconds, start))
+                readings = window.host_readings[name]
+                most = np.fmax(most, _rate(readings, self.seconds, start, end))
         return most
 
     def _logs(self, window: JobWindow) -> list[Finding]:
@@ -190,11 +213,13 @@ def _start(window: JobWindow) -> float:
     return float(np.min(window.steps.at, initial=np.inf, where=np.isfinite(window.steps.at)))
 
 
-def _rate(readings: PeriodicReadings, seconds: float, start: float) -> Floats:
-    """Return [hosts], bytes a second over the newest `seconds` that the attempt has run."""
+def _rate(readings: PeriodicReadings, seconds: float, start: float, end: float) -> Floats:
+    """Return [hosts], bytes a second in [start, end]: where it has no end, the newest `seconds`."""
     newest = readings.newest_at()
     if newest == -np.inf:
         return np.full(len(readings.latest()[0]), np.nan)
-    first = max(newest - max(seconds, 3.2 * readings.period()), start)
-    rate = readings.rate(first, newest)
+    first, last = start, end
+    if end == np.inf:
+        first, last = max(newest - max(seconds, 3.2 * readings.period()), start), newest
+    rate = readings.rate(first, last)
     return np.where(rate < counters.MOST, rate, np.nan)

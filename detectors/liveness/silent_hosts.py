@@ -28,8 +28,9 @@ class SilentHostsDetector(Detector):
     """Report a host of the job that has sent nothing for long while another host still reports.
 
     Silence is measured by the clock that telemetry is received with, against the host's own
-    reporting interval, and against twice that of its rarer source, the node's own or the job's; as
-    long as that is not known, against `unknown`. Everything silent together
+    reporting interval, and against twice that of its rarer source, the node's own or the job's,
+    unless the others stand in collectives and wait for its ranks alone; as long as the interval is
+    not known, against `unknown`. Everything silent together
     is the end of the data and no finding. Neither is a host whose ranks all ended, in order or
     not, nor one whose agent announced its shutdown: what its ranks do then is for others to say. A
     synchronous job cannot step without all its ranks, so as long as steps end, or the next one is
@@ -93,6 +94,9 @@ class SilentHostsDetector(Detector):
             return []
         silent_for = window.now - window.host_last_received
         limit, quicker = self._limit(window), self._limit(window, silence.of_quicker)
+        if ((silent_for > quicker) & (silent_for <= limit)).any():
+            # Others stand and wait for it: a source that is read rarely is no evidence either way.
+            limit = np.where(silence.awaited(window), quicker, limit)
         late = (silent_for > limit) & np.isfinite(silent_for) & ~_announced(window)
         if not late.any():
             return []

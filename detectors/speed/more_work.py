@@ -8,6 +8,7 @@ take power with them.
 
 import numpy as np
 
+from .. import compute_time, medians
 from ..window import JobWindow
 from .since_change import changes
 
@@ -20,6 +21,10 @@ SIGNS = (("hw.gpu.tensor.activity", 0.02), ("hw.gpu.sm.activity", 0.05), ("hw.po
 KEPT = 0.25
 """Share of what waiting alone would take from activity that may be gone: readings have a noise."""
 
+ALL, HALF, STEPS = 0.8, 0.5, 100
+"""Share of the ranks whose own work must have grown, by which part of what steps grew by; steps
+before that say what it was."""
+
 FEWEST = 0.9
 """Share of the ranks of whose devices it must be known."""
 
@@ -28,9 +33,12 @@ def holds_more(window: JobWindow, since: float, ratio: float) -> bool:
     """Tell whether steps that grew by a ratio since then (epoch s) hold as much more work.
 
     False where no source tells what devices calculate: their power alone may be that of waiting.
-    And after a change of code, whose kernels may do the same in more time.
+    After a change of code, whose kernels may do the same in more time. And where ranks say that
+    some of them work for no longer, but wait: more work is everybody's.
     """
     if any(change.at > since - PAST_SECONDS for change in changes(window)):
+        return False
+    if not _all_work_longer(window, since, ratio):
         return False
     known = False
     for metric, least in SIGNS:
@@ -47,3 +55,15 @@ def holds_more(window: JobWindow, since: float, ratio: float) -> bool:
             return False
         known |= metric != "hw.power"
     return known
+
+
+def _all_work_longer(window: JobWindow, since: float, ratio: float) -> bool:
+    """Tell whether nearly all ranks' own work grew; True where nobody reports it apart."""
+    steps, own = window.features.steps, window.features.own
+    if own is None or compute_time.own_plane(steps) == compute_time.STEP:
+        return True
+    first = int(np.searchsorted(np.nan_to_num(window.features.step_ends, nan=-np.inf), since))
+    before = medians.median(own[:, max(first - STEPS, 0) : first], axis=1)
+    grown = medians.median(own[:, first:], axis=1) / before - 1
+    grown = grown[np.isfinite(grown)]
+    return not len(grown) or float(np.quantile(grown, 1 - ALL)) >= HALF * (ratio - 1)

@@ -6,11 +6,15 @@ import numpy as np
 
 from ...vocabulary.findings import Finding
 from .. import compute_time, durations, medians
+from ..baselines import PARTS_STEPS
 from ..contract import Detector
 from ..findings import report
 from ..window import Floats, JobWindow, StepValues
 from .since_change import CHANGE, changes
 from .slow_steps import SlowStepsDetector
+
+ALIKE = 0.05
+"""Work that grew by less at a restart is as it was."""
 
 
 class RegressionsDetector(Detector):
@@ -22,11 +26,14 @@ class RegressionsDetector(Detector):
     single rank's doing. A change event within `before` seconds ahead of the onset, or around the
     start of an attempt that is slow from its first step on, is what the slowness began with. Where
     nobody reports one, such an attempt is slow since its restart: what people restart jobs for.
+    Where what grew is the exchange in collectives, to `times` what it took in the attempt before,
+    and no rank's work, the ranks chose another transport.
 
     Parameters
     ----------
     before : seconds that may pass between a change and the first slow step.
     least : share of the slowdown that a part must explain.
+    times : by how much the exchange must have grown at a restart; twice as much may be sent.
 
     Examples
     --------
@@ -54,13 +61,15 @@ class RegressionsDetector(Detector):
     kinds = (
         "job.slow_since_change",
         "job.slow_since_restart",
+        "job.exchange_since_restart",
         "job.slow_compute",
         "job.slow_comm",
     )
 
-    def __init__(self, *, before: float = 180.0, least: float = 0.5) -> None:
+    def __init__(self, *, before: float = 180.0, least: float = 0.5, times: float = 2.5) -> None:
         self.before = before
         self.least = least
+        self.times = times
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return evidence on the job; nothing where its steps are not slow."""
@@ -130,7 +139,9 @@ class RegressionsDetector(Detector):
             first = min(first, window.attempt_started_at - 600.0)
         made = [event for event in changes(window) if first <= event.at <= last]
         if not made:
-            return [self._restart(window, slow)] if from_start else []
+            if not from_start:
+                return []
+            return [self._restart(window, slow), *self._exchange(window, slow)]
         change = made[-1]
         words = [str(change.attributes.get(name, "")) for name in ("kind", "text")]
         what = ": ".join(word for word in words if word)
@@ -169,6 +180,41 @@ class RegressionsDetector(Detector):
             text=f"steps are {100 * (slow.magnitude - 1):.0f} % longer than in attempt "
             f"{window.attempt - 1}, from the first one on; no change is reported",
         )
+
+    def _exchange(self, window: JobWindow, slow: Finding) -> list[Finding]:
+        """Return that the restart made the exchange several times as long, and no rank's work.
+
+        That is how a transport behaves which the ranks chose as they started: code that sends
+        twice as much, or works for longer, is none.
+        """
+        before = window.baselines.before
+        if before is None:
+            return []
+        seen, work = window.features.parts_of(PARTS_STEPS)
+        # NaN, and so no comparison holds, where a part is not known.
+        explains = seen - before.exchange >= self.least * (1 - 1 / slow.magnitude) * before.seconds
+        if not (
+            explains and seen >= self.times * before.exchange and work <= (1 + ALIKE) * before.work
+        ):
+            return []
+        return [
+            report(
+                window,
+                self.name,
+                "job.exchange_since_restart",
+                window.entity,
+                onset=slow.onset,
+                seen=slow.window,
+                magnitude=seen / max(before.exchange, 1e-9),
+                score=max(slow.score, 2.0),
+                signal=compute_time.COMM,
+                observed=seen,
+                expected=before.exchange,
+                text=f"collectives take even the rank that waits least {durations.seconds(seen)} "
+                f"in a step, {durations.seconds(before.exchange)} in the attempt before, and "
+                "ranks work for no longer",
+            )
+        ]
 
 
 def _by_rank(own: Floats) -> Floats:

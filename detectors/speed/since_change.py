@@ -8,9 +8,9 @@ from ...vocabulary.samples import Event
 from .. import medians, onsets
 from ..baselines import FEW_WARM_UP
 from ..healthy_time import pace_of_few
+from ..pace import AT_ONCE, CERTAINTY, SIDE_STEPS, SlowSteps
 from ..tenants import own_events
 from ..window import Floats, JobWindow
-from .pace import AT_ONCE, CERTAINTY, SIDE_STEPS, SlowSteps
 
 CHANGE = "change"
 

@@ -12,10 +12,7 @@ from ..baselines import FEW, FEW_WARM_UP, JobBaselines
 from ..contract import Detector
 from ..findings import INFORMATION, report
 from ..healthy_time import pace_of, pace_of_few, warmed_up
-from ..window import Floats, Ints, JobWindow
-from .more_work import holds_more
-from .newest import first_reported
-from .pace import (
+from ..pace import (
     CERTAINTY,
     EXCERPT,
     EXCERPT_APART,
@@ -23,22 +20,15 @@ from .pace import (
     FEW_SCALES,
     FROM_START,
     GRADUAL,
-    LONG,
     PaceScale,
     SlowSteps,
-    chance,
     covered,
-    drifted,
-    faster,
-    low,
-    noise_of,
-    onset_of,
-    scales,
+    slower,
 )
+from ..window import Floats, Ints, JobWindow
+from .more_work import holds_more
+from .newest import first_reported
 from .since_change import slow_since_change
-
-LEAST_BLOCK = 4
-"""So many steps make a block at least; of the past there are `blocks` of them."""
 
 FEW_CERTAINTY = 0.002
 """What the noise of few steps never goes below, as a share of the step."""
@@ -53,9 +43,6 @@ MOST_FEW = 30
 MORE_TOKENS, FEWER_TOKENS = 0.02, 0.1
 """An attempt with so much larger batches than the one before is not compared with it; neither is
 one whose batches are so much smaller, which is no reason to be slower and yet another job."""
-
-CHANCE = 1e-5
-"""How probable a run of slow steps may be in a job that has slow steps anyway."""
 
 LEAST_EPISODE = 1.15
 """The ratio that makes a step part of an episode."""
@@ -206,56 +193,12 @@ class SlowStepsDetector(Detector):
         self, duration: Floats, valid: Ints, ends: Floats, baselines: JobBaselines
     ) -> SlowSteps | None:
         """Return what the newest steps show against older ones of the attempt."""
-        values = duration[valid]
         held = baselines.pace if baselines.frozen else None
-        # No block's median on the fast side lies below this by much: most seconds end here.
-        fastest = low(values)
-        for scale in scales(self.least):
-            count = covered(ends, valid, scale)
-            newest, past = values[-count:], values[:-count]
-            if len(newest) < scale.fewest:
-                break
-            if held is None and len(past) < self.blocks * LEAST_BLOCK:
-                break
-            recent = medians.middle(newest)
-            reference = fastest if held is None else min(fastest, held.seconds)
-            if recent < scale.least * reference:
-                continue
-            size = max(LEAST_BLOCK, min(count, len(past) // 8))
-            pace = held
-            if len(past) >= self.blocks * size:
-                pace = faster(pace_of(past, size), held)
-            if pace is None:
-                continue
-            noise = noise_of(pace, count)
-            if recent < scale.least * pace.seconds or recent - pace.seconds < self.sigmas * noise:
-                continue
-            limit = (pace.seconds + recent) / 2
-            # It lasts: most of the steps, and the older and the newer half of them.
-            half = count // 2
-            if (
-                (newest > limit).mean() < 0.6
-                or medians.middle(newest[-half:]) < limit
-                or (scale.fewest >= LONG and medians.middle(newest[:half]) < limit)
-            ):
-                continue
-            first = onset_of(values, limit, recent - pace.seconds, scale)
-            if held is None and scale.fewest < LONG:
-                # Where steps are long again and again (a checkpoint in every third) a run never
-                # ends: only those without a single other among them may be something new.
-                slow = values > limit
-                sparse = slow[first:].mean() < onsets.ODD_SHARE
-                if (
-                    chance(slow, onsets.newest_run(slow, ends_after=1) if sparse else first)
-                    > CHANCE
-                ):
-                    continue
-            rise = recent - pace.seconds
-            drifts = scale.fewest >= LONG and drifted(values, ends[valid], first, rise, count)
-            return SlowSteps(
-                pace.seconds, recent, int(valid[first]), noise, scale.least, count, drifts=drifts
-            )
-        return None
+        found = slower(
+            duration[valid], ends[valid], held,
+            least=self.least, sigmas=self.sigmas, blocks=self.blocks,
+        )  # fmt: skip
+        return None if found is None else replace(found, first=int(valid[found.first]))
 
     def _by_first_reports(self, window: JobWindow) -> tuple[SlowSteps | None, Floats]:
         """Return what steps show that only part of the ranks has reported yet, and when they ended.
@@ -279,7 +222,7 @@ class SlowStepsDetector(Detector):
             return None
         values = duration[valid]
         for scale in FEW_SCALES:
-            count = covered(ends, valid, scale)
+            count = covered(ends[valid], scale)
             newest, past = values[-count:], values[:-count]
             if len(past) < FEW:
                 break
@@ -334,12 +277,12 @@ class SlowStepsDetector(Detector):
         if found is None and (values > LEAST_EPISODE * middle).sum() < FEWEST_LONG:
             return None  # as mostly: whatever steps stray by
         # What steps stray by from one to the next is no episode.
-        strays = medians.OF_MAD * medians.middle(np.abs(np.diff(values))) / math.sqrt(2)
+        strays = medians.from_one_to_next(values)
         longer = max(LEAST_EPISODE, 1 + EPISODE_SIGMAS * strays / middle)
         if found is None and (values > longer * middle).sum() < FEWEST_LONG:
             return None
         healthy = found.healthy if found is not None else pace_of(values, 5).seconds
-        fewest = covered(ends, valid, PaceScale(5, 10.0, 1.0))
+        fewest = covered(ends[valid], PaceScale(5, 10.0, 1.0))
         runs = onsets.episodes(values > longer * healthy, fewest)
         again = onsets.recurring(runs, ends[valid], float(ends[-1]), ongoing=found is not None)
         if again is None:
@@ -363,7 +306,7 @@ class SlowStepsDetector(Detector):
             return None
         # What the attempt before took to warm up this one takes too.
         valid = valid[valid >= before.warm_up]
-        count = covered(ends, valid, FROM_START)
+        count = covered(ends[valid], FROM_START)
         if len(valid) < count or not before.seconds > 0:
             return None
         tokens = window.features.most_tokens

@@ -18,6 +18,7 @@ from .newest import with_newest
 from .scales import FEW, LONG, MIDDLE, SHORT, count_of, scales
 from .straggler_findings import DETECTOR, healthy_seconds, slow_job, slow_rank, waits_least
 from .usual import UsualRatios, unlike, usual_of
+from .whole_hosts import by_own_past
 
 MOST_CHANCE = 1e-3
 """How probable the steps of a first word may be in a job that has stray steps anyway."""
@@ -49,6 +50,8 @@ class StragglersDetector(Detector):
     beyond chance slows the job only where the job's steps grew with it, by half of the excess, or
     where it stands farther in twelve steps. A rank that was slow in two episodes or
     more stays named between them, where its peers have far fewer such steps.
+    Where each role has all of its ranks on one host, ranks are compared by what each took early in
+    the attempt, with those of other roles (whole_hosts.py).
     Waiting: the exposed wait in collectives; the culprit waits least while its peers wait long.
 
     Parameters
@@ -128,17 +131,23 @@ class StragglersDetector(Detector):
             steps = aligned(window.steps)
             own = compute_time.own_seconds(steps, compute_time.STEP)
             ratio = compute_time.against_peers(own, window.role_of)
-        usual = usual_of(window, len(ratio))
+        usual, role_of = usual_of(window, len(ratio)), window.role_of
         ends = window.features.step_ends
-        found, count = self._found(window, ends, ratio, usual, isolated=not alone)
+        found, count = self._found(window, ends, ratio, usual, role_of, isolated=not alone)
         if not alone and (found is None or found.first):
             more = with_newest(window, usual)
             if more is not None:
                 ends = compute_time.step_ends(more[0])
-                later, _ = self._found(window, ends, more[2], usual, isolated=True)
+                later, _ = self._found(window, ends, more[2], usual, role_of, isolated=True)
                 if later is not None:
                     found, (steps, own, ratio) = later, more
-        found = self._episodes(steps, ratio, usual, window.role_of, found, max(count, self.fewest))
+        if not alone and found is None:
+            scaled = by_own_past(window, compute_time.per_token(own, steps))
+            if scaled is not None:
+                own, role_of, ends = scaled, np.zeros_like(role_of), window.features.step_ends
+                ratio = compute_time.against_peers(own, role_of)
+                found, count = self._found(window, ends, ratio, usual, role_of, isolated=False)
+        found = self._episodes(steps, ratio, usual, role_of, found, max(count, self.fewest))
         if found is None:
             return []
         hidden = behind_data(steps, own, found.effect, found.rows, found.count)
@@ -149,10 +158,10 @@ class StragglersDetector(Detector):
         # Those that stand out most; the symptom carries all of them.
         named = np.sort(rows[np.argsort(-found.effect[rows], kind="stable")[: self.most]])
         firsts = {int(row): self._first(ratio[row], int(row), found) for row in named}
-        healthy = healthy_seconds(own[:, -found.count :], window.role_of, named)
+        healthy = healthy_seconds(own[:, -found.count :], role_of, named)
         findings = [
             slow_rank(window, steps, own, int(row), found, firsts[int(row)],
-                       healthy[int(window.role_of[row])])
+                       healthy[int(role_of[row])])
             for row in named
         ]  # fmt: skip
         findings += waits_least(window, steps, rows, named, found.count)
@@ -163,7 +172,14 @@ class StragglersDetector(Detector):
         return [*slowed, *findings]
 
     def _found(
-        self, window: JobWindow, ends: Floats, ratio: Floats, usual: UsualRatios, *, isolated: bool
+        self,
+        window: JobWindow,
+        ends: Floats,
+        ratio: Floats,
+        usual: UsualRatios,
+        role_of: Ints,
+        *,
+        isolated: bool,
     ) -> tuple[OutstandingRanks | None, int]:
         """Return who stands out by the shortest scales that show any, and the steps of the first.
 
@@ -179,8 +195,8 @@ class StragglersDetector(Detector):
         if begun:
             count = min(count, past.shape[1])
         look = partial(
-            standing_out, past, usual, role_of=window.role_of,
-            strays=cache(lambda: noise(past, window.role_of)),
+            standing_out, past, usual, role_of=role_of,
+            strays=cache(lambda: noise(past, role_of)),
             least_from_start=self.least_from_start, isolated=isolated,
         )  # fmt: skip
         for searched, counts in (

@@ -99,7 +99,12 @@ def test_what_shows_itself_after_a_restart_comes_before_a_regression(on_job, top
     sockets = found("host.transport_message", topology.host_entity("host-a"))
     stage = found("group.stage_slow", Entity("group", "pp stage 1", None, RankSet((2, 3))))
 
+    exchange = found("job.exchange_since_restart", topology.job_entity)
     assert ("network.transport_fallback", "host") == named([*restarted, sockets], topology)
+    assert ("network.transport_fallback", "job") == named([*restarted, exchange], topology)
+    assert ("network.transport_fallback", "host") == named(
+        [*restarted, exchange, sockets], topology
+    )
     assert ("balance.pipeline_stage", "group") == named([*restarted, stage], topology)
 
 

@@ -57,6 +57,22 @@ def test_an_exchange_that_is_a_little_longer_while_ports_are_congested_slows_the
     assert 1.1 == pytest.approx(slow.magnitude, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("longer", "kinds"),
+    [(0.1, ["job.slow_collectives", "job.slow"]), (0.0, []), (0.02, [])],
+)
+def test_minutes_of_steps_show_together_what_hides_in_the_noise_of_a_single_one(longer, kinds):
+    """Exchanges stray by a quarter; a tenth of the step more is seen in none of them alone."""
+    exchange = np.random.default_rng(5).lognormal(np.log(0.2), 0.25, 500)
+    exchange[300:] += longer
+    assert kinds == [one.kind for one in found(exchange)]
+
+
+def test_an_exchange_that_grows_little_by_little_is_no_finding():
+    exchange = np.random.default_rng(5).lognormal(np.log(0.2), 0.25, 500)
+    assert [] == found(exchange + np.linspace(0, 0.1, 500))
+
+
 def test_a_rank_that_comes_late_makes_the_others_wait_and_not_the_exchange_longer():
     own = steady()
     own[2, 40:] *= 1.5

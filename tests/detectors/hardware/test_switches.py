@@ -83,10 +83,11 @@ def losing(steady):
     """Return a function that returns what is named where ports time out since second 600 of 720.
 
     `always`: those that did all the time; `marked`: all are marked more often since then, too;
-    `elsewhere`: the last so many hosts hang on a second leaf.
+    `elsewhere`: the last so many hosts hang on a second leaf; `unread`: those of which nothing is
+    read since.
     """
 
-    def evaluate(hosts, *, elsewhere=0, always=(), marked=False):
+    def evaluate(hosts, *, elsewhere=0, always=(), marked=False, unread=()):
         layout = JobTopology(
             Job("example"),
             hosts=HOSTS,
@@ -97,6 +98,7 @@ def losing(steady):
         grown = np.maximum(at - START - 600, 0)
         lost = np.stack([grown if n in hosts else 0 * at for n in range(6)])
         lost[list(always)] = at - START
+        lost[np.ix_(list(unread), at > START + 600)] = np.nan
         name = "hw.network.errors|mlx5_0|local_ack_timeout_err|1"
         held = {name: readings(at, lost)}
         if marked:
@@ -116,6 +118,11 @@ def test_errors_that_begin_on_all_ports_of_the_only_switch_are_the_switch(losing
 
 def test_errors_on_some_ports_of_the_only_switch_are_the_ports(losing):
     assert [] == losing(range(4))
+
+
+def test_a_host_that_is_read_too_rarely_to_tell_does_not_speak_for_the_only_switch(losing):
+    assert ["leaf-0"] == losing(range(5), unread=[5])
+    assert [] == losing(range(3), unread=[3, 4, 5]), "half of the hosts"
 
 
 def test_ports_that_have_always_counted_errors_are_no_switch(losing):

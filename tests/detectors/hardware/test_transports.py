@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.hardware.transports import TransportsDetector
+from rankscope.detectors.healthy_time import HealthyPace
 from rankscope.detectors.sketch import START, readings, sketch
 
 GB = 5e9
@@ -103,6 +105,37 @@ def test_a_host_whose_ports_carried_traffic_in_the_attempt_has_not_fallen_back(s
 
     assert [] == found(START)
     assert ["host-1"] == found(START + 200)
+
+
+@pytest.mark.parametrize(
+    ("fabric", "plain", "restarted", "named"),
+    [
+        pytest.param(0.0, 1e9, True, ["host-0", "host-1"], id="all of it goes over interfaces"),
+        pytest.param(0.0, 1e9, False, [], id="nobody saw an attempt before"),
+        pytest.param(0.0, 1e6, True, [], id="nothing is sent: the job waits"),
+        pytest.param(GB, 1e9, True, [], id="ports carry it as before"),
+    ],
+)
+def test_hosts_that_all_fell_back_at_a_restart_are_unlike_before_it(
+    steady, fabric, plain, restarted, named
+):
+    at = START + np.arange(0.0, 601, 5)
+    later = at >= START + 300
+
+    def sent(before, since):
+        return readings(at, np.tile(np.cumsum(np.where(later, since, before)), (2, 1)))
+
+    held = {
+        "hw.network.io|mlx5_0|transmit|1": sent(GB, fabric),
+        "system.network.io|eth0|transmit": sent(1e6, plain),
+    }
+    baselines = JobBaselines()
+    baselines.before = HealthyPace(1.0, 0.01, 0.01) if restarted else None
+    window = sketch(
+        steady(), hosts=2, host_readings=held, attempt_started_at=START + 300,
+        held_baselines=baselines,
+    )  # fmt: skip
+    assert named == [f.entity.id for f in TransportsDetector().evaluate(window)]
 
 
 @pytest.mark.parametrize("over", [START, np.inf])

@@ -6,6 +6,7 @@ import pytest
 from rankscope.detectors.baselines import JobBaselines
 from rankscope.detectors.liveness.silent_hosts import SilentHostsDetector
 from rankscope.detectors.sketch import START, readings, sketch
+from rankscope.detectors.window import GroupProgress
 
 
 @pytest.fixture
@@ -72,6 +73,31 @@ def test_silence_is_measured_against_the_hosts_own_habit(evaluated, silence, cad
 def test_a_host_is_missed_when_each_of_its_sources_is(evaluated, silence, rarer, named):
     """Probes report each 5 s: three reports late are a queue's, or the host's."""
     found = evaluated(0.5, silence, cadence=5.0, host_rarer=np.full(2, rarer))
+    assert named == [f.entity.id for f in found]
+
+
+@pytest.mark.parametrize(
+    ("silent", "completed", "changed", "named"),
+    [
+        pytest.param(1, 60, 104, ["host-1"], id="all others stand since then"),
+        pytest.param(1, (60, 61, 60, 60, 60, 60), 104, [], id="another rank is elsewhere"),
+        pytest.param(1, 60, (118, 104, 104, 104, 104, 104), [], id="collectives go on"),
+        pytest.param(1, 61, 104, [], id="nobody is inside: they save, or evaluate"),
+        pytest.param(0, 60, 104, [], id="the first rank may evaluate or save for all"),
+    ],
+)
+def test_a_host_that_alone_is_waited_for_is_missed_before_its_exporters_are(
+    evaluated, silent, completed, changed, named
+):
+    """Exporters are read each half-minute; collectives stand on the two other hosts for 15 s."""
+    silence = np.where(np.arange(3) == silent, 17.0, 0.5)
+    group = GroupProgress(
+        "dp:1", "dp", np.arange(6), enqueued=np.full(6, 61.0),
+        completed=np.broadcast_to(completed, 6).astype(float),
+        at=START + 119 - np.repeat(silence, 2),
+        changed_at=START + np.broadcast_to(changed, 6).astype(float),
+    )  # fmt: skip
+    found = evaluated(*silence, cadence=5.0, host_rarer=np.full(3, 30.0), groups=(group,))
     assert named == [f.entity.id for f in found]
 
 

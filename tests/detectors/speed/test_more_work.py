@@ -66,6 +66,19 @@ def test_devices_that_draw_less_as_steps_grow_do_no_more_work(score):
     assert found > 1
 
 
+@pytest.mark.parametrize(
+    ("late", "quiet"), [(2, False), (4, True)], ids=["half of the ranks work", "all of them do"]
+)
+def test_steps_in_which_some_ranks_only_wait_for_longer_hold_no_more_work(late, quiet):
+    """One host is short of CPUs: its devices, and those that wait, look as busy as ever."""
+    own = np.random.default_rng(3).normal(0.8, 0.004, (4, 180))
+    own[:late, 60:] *= 1.15
+    at = START + np.arange(5.0, 180.0, 5.0)
+    busy = {"hw.gpu.sm.activity": readings(at, np.full((4, len(at)), 0.8))}
+    (found,) = SlowStepsDetector().evaluate(sketch(own, rank_readings=busy))
+    assert quiet == (found.score < 1)
+
+
 def test_after_a_change_of_code_kernels_may_do_the_same_in_more_time(score, event):
     changed = event("change", 58.0, host="host-0", kind="code", text="train.py: 3f2a91c -> 81bd0e2")
     (found,) = score(levels(0.8, 0.95, 1.1), levels(0.0, 0.0, 0.0), events=(changed,))

@@ -83,6 +83,26 @@ def test_an_attempt_slow_from_its_start_is_joined_with_the_change_before_it(stea
     assert {"job.slow_since_change"} == kinds(found)
 
 
+@pytest.mark.parametrize(
+    ("exchange", "grown", "said"),
+    [
+        pytest.param(0.35, 1.0, True, id="more than three times as long"),
+        pytest.param(0.2, 1.0, False, id="twice as much may be sent"),
+        pytest.param(0.35, 1.3, False, id="work grew as well"),
+    ],
+)
+def test_a_restart_that_makes_the_exchange_alone_far_longer_chose_another_transport(
+    steady, exchange, grown, said
+):
+    earlier, later = JobBaselines(), JobBaselines()
+    earlier.learn(sketch(steady(steps=90), exchange=0.1).features)
+    later.before = earlier.pace
+    window = sketch(grown * steady(steps=90), exchange=exchange, attempt=1)
+    found = kinds(RegressionsDetector().evaluate(replace(window, held_baselines=later)))
+    assert "job.slow_since_restart" in found
+    assert said == ("job.exchange_since_restart" in found)
+
+
 def test_an_attempt_slower_than_the_one_before_is_slow_since_its_restart(steady):
     earlier, later = JobBaselines(), JobBaselines()
     earlier.learn(sketch(steady(steps=80)).features)

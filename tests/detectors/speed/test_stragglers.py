@@ -1,5 +1,7 @@
 """Ranks that a synchronous job waits for: who is named, since when, and what they cost."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -142,3 +144,21 @@ def test_the_job_is_slow_since_the_ranks_that_cost_most_became_slow(steady):
     window = sketch(own)
     (slow,) = (f for f in StragglersDetector().evaluate(window) if f.kind == "job.slow")
     assert window.steps.at[0, 150] == slow.onset[1]
+
+
+@pytest.mark.parametrize(
+    ("grown", "named"),
+    [
+        pytest.param((1.08, 1.0), [0, 1, 2, 3], id="one of two hosts"),
+        pytest.param((1.08, 1.08), [], id="all of the job, as sequences do"),
+        pytest.param((1.0, 1.0), [], id="nobody"),
+    ],
+)
+def test_a_slow_host_that_holds_whole_roles_is_seen_by_its_own_past(steady, grown, named):
+    """Two ranks of each stage, and two stages a host: no peer of a stage is elsewhere."""
+    own = steady(ranks=8, steps=120) * np.repeat([0.9, 1.0, 1.1, 1.0], 2)[:, None]
+    own[:, 60:] *= np.repeat(grown, 4)[:, None]
+    window = replace(sketch(own), role_of=np.repeat(np.arange(4), 2))
+    found = StragglersDetector().evaluate(window)
+    slow = [f.entity.id for f in found if f.kind == "rank.slow_compute"]
+    assert [str(rank) for rank in named] == sorted(slow)

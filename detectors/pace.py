@@ -6,9 +6,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from .. import medians, onsets
-from ..healthy_time import HealthyPace
-from ..window import Flags, Floats, Ints
+from . import medians, onsets
+from .healthy_time import HealthyPace, pace_of
+from .window import Flags, Floats
+
+LEAST_BLOCK = 4
+"""So many steps make a block at least; of the past there are `blocks` of them."""
+
+CHANCE = 1e-5
+"""How probable a run of slow steps may be in a job that has slow steps anyway."""
 
 LONG = 20
 """From so many steps on an effect may be smaller than the noise from step to step."""
@@ -95,16 +101,80 @@ class SlowSteps:
     works: bool = False
 
 
+def slower(
+    values: Floats,
+    ends: Floats,
+    held: HealthyPace | None,
+    *,
+    least: float,
+    sigmas: float,
+    blocks: int,
+    fewest: int = 0,
+) -> SlowSteps | None:
+    """Return what the newest step times show against older ones, by the shortest scale that does.
+
+    values, ends: [steps], seconds, and when the steps ended. held: the pace learnt before an
+    incident that is open. least: smallest ratio. sigmas: distance from the noise. blocks: how many
+    blocks of steps a past must hold. fewest: no scale of fewer steps is looked at. `first` of the
+    answer is a place in these arrays.
+    """
+    # No block's median on the fast side lies below this by much: most seconds end here.
+    fastest = low(values) if len(values) else math.nan
+    for scale in scales(least):
+        if scale.fewest < fewest:
+            continue
+        count = covered(ends, scale)
+        newest, past = values[-count:], values[:-count]
+        if len(newest) < scale.fewest:
+            break
+        if held is None and len(past) < blocks * LEAST_BLOCK:
+            break
+        recent = medians.middle(newest)
+        reference = fastest if held is None else min(fastest, held.seconds)
+        if recent < scale.least * reference:
+            continue
+        size = max(LEAST_BLOCK, min(count, len(past) // 8))
+        pace = held
+        if len(past) >= blocks * size:
+            pace = faster(pace_of(past, size), held)
+        if pace is None:
+            continue
+        noise = noise_of(pace, count)
+        if recent < scale.least * pace.seconds or recent - pace.seconds < sigmas * noise:
+            continue
+        limit = (pace.seconds + recent) / 2
+        # It lasts: most of the steps, and the older and the newer half of them.
+        half = count // 2
+        if (
+            (newest > limit).mean() < 0.6
+            or medians.middle(newest[-half:]) < limit
+            or (scale.fewest >= LONG and medians.middle(newest[:half]) < limit)
+        ):
+            continue
+        first = onset_of(values, limit, recent - pace.seconds, scale)
+        if held is None and scale.fewest < LONG:
+            # Where steps are long again and again (a checkpoint in every third) a run never
+            # ends: only those without a single other among them may be something new.
+            slow = values > limit
+            sparse = slow[first:].mean() < onsets.ODD_SHARE
+            if chance(slow, onsets.newest_run(slow, ends_after=1) if sparse else first) > CHANCE:
+                continue
+        rise = recent - pace.seconds
+        drifts = scale.fewest >= LONG and drifted(values, ends, first, rise, count)
+        return SlowSteps(pace.seconds, recent, first, noise, scale.least, count, drifts=drifts)
+    return None
+
+
 def low(values: Floats) -> float:
     """Return what at most a tenth of the values lies below."""
     place = len(values) // 10
     return float(np.partition(values, place)[place])
 
 
-def covered(ends: Floats, valid: Ints, scale: PaceScale) -> int:
-    """Return how many of the newest steps hold the scale's steps and seconds."""
-    at = ends[valid]
-    return max(int((at > ends[-1] - scale.seconds).sum()), scale.fewest)
+def covered(ends: Floats, scale: PaceScale) -> int:
+    """Return how many of the newest steps, which ended at `ends`, hold the scale's seconds."""
+    newest = ends[-1] if len(ends) else 0.0
+    return max(int((ends > newest - scale.seconds).sum()), scale.fewest)
 
 
 def faster(pace: HealthyPace, held: HealthyPace | None) -> HealthyPace:
@@ -154,7 +224,7 @@ def drifted(values: Floats, ends: Floats, first: int, rise: float, count: int) -
     if past < stretch and float(ends[-1] - ends[0]) < YOUNG_SECONDS:
         return True  # a drift of the newest would not have shown in so short a past
     near = int((np.abs(ends - ends[first]) <= SIDE_SECONDS).sum()) // 2
-    spread = medians.spread(np.diff(values))  # of two steps; a drift moves it little
+    spread = math.sqrt(2) * medians.from_one_to_next(values)  # of two steps
     certain = math.ceil(min((medians.OF_MEDIAN * spread * STRAYS / rise) ** 2, MOST_SIDE))
     side = max(SIDE_STEPS, near, certain)
     before, after = values[max(first - side, 0) : first], values[first : first + side]
