@@ -10,7 +10,7 @@ import contextlib
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 _OLDEST_GENERATION = 2
@@ -24,7 +24,7 @@ _PAUSE = threading.Lock()
 
 
 @contextlib.contextmanager
-def paused() -> Iterator[None]:
+def paused() -> Generator[None]:
     """Look for no garbage meanwhile; for what makes very many objects without cycles, in its time.
 
     Ten thousand records of JSON are some hundred thousand objects: one look takes up to 50 ms. Of
