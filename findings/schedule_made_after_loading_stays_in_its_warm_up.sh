@@ -8,11 +8,10 @@
 # step (LambdaLR, OneCycleLR, CyclicLR) is right from the second update on. What multiplies the rate that it
 # finds never comes back: LinearLR and ConstantLR stay at their start factor, a ChainedScheduler with one of
 # them too, and a warm-up followed by a cosine (SequentialLR), restarted after the warm-up, trains on at the
-# start factor's share of its rate to the end, here a hundredth, in the right shape. Restarted within the warm-
-# up it mends itself where that ends. get_last_lr() says the right rate until the first step, without a warning.
-# Schedules without a factor at step 0 (cosine, StepLR, ExponentialLR) are right either way: who tries it with
-# one of those sees nothing. To who watches, loss goes flat at a restart, gradients are as before, and the
-# schedule's curve looks well but for its height.
+# start factor's share of its rate to the end, here a hundredth, in the right shape. get_last_lr() says the
+# right rate until the first step, without a warning. Schedules without a factor at step 0 (cosine, StepLR,
+# ExponentialLR) are right either way: who tries it with one of those sees nothing. To who watches, training
+# slows down at a restart, and the curve of the rate looks well but for its height.
 #
 # Installs torch in a temporary folder (PYTHON: which interpreter, python3 by default; INDEX: where pip
 # finds a build for CPUs); a minute.
