@@ -211,7 +211,7 @@ class CollectorHttpProtocol(HttpToolsProtocol):
     def _gone(self) -> None:
         """Let what answers a request know that nobody is there; uvicorn tells the last to come.
 
-        Those behind it hold the connection, which holds them: only a look for garbage would end that.
+        Those behind it hold the connection, which holds them: only a look for garbage ends that.
         """
         self.pipeline.clear()
         if self._answered is not None:

@@ -44,7 +44,7 @@ def test_it_is_made_so_often_a_second_at_most() -> None:
 
 
 def test_a_failure_reaches_who_asked_and_the_next_one_is_made_anew() -> None:
-    answers = [b"", ValueError("no")]
+    answers: list[bytes | ValueError] = [b"", ValueError("no")]
 
     def make() -> bytes:
         found = answers.pop()
