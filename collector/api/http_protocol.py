@@ -76,6 +76,8 @@ class CollectorHttpProtocol(HttpToolsProtocol):
         self._awaited: Awaited | None = "head"
         self._turned = False
         """Whether a request has begun with these bytes."""
+        self._answered: RequestResponseCycle | None = None
+        """The request that the application answers; others may have come behind it."""
         self._stranger = True
         """Whether the request that comes in has no valid token."""
 
@@ -95,8 +97,9 @@ class CollectorHttpProtocol(HttpToolsProtocol):
         return self.transport.get_write_buffer_size()
 
     def cut(self) -> None:
-        """Close it at once."""
+        """Close it at once; what answers its request finds that nobody is there."""
         self.transport.abort()
+        self._gone()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for a head."""
@@ -121,6 +124,7 @@ class CollectorHttpProtocol(HttpToolsProtocol):
         if cycle is not None and not cycle.whole:
             self._direct.given_up(cycle.admitted)
         super().connection_lost(exc)
+        self._gone()
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; a head without an end is refused."""
@@ -145,6 +149,8 @@ class CollectorHttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Take a request directly where it may be."""
+        if self.transport.is_closing():
+            return  # it came behind the one for which the connection was closed
         self._moved = True
         self._awaited = "body"
         admitted = self._admitted()
@@ -197,6 +203,20 @@ class CollectorHttpProtocol(HttpToolsProtocol):
         if not cycle.keep_alive:
             self.transport.close()
         self.on_response_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _gone(self) -> None:
+        """Let what answers a request know that nobody is there; uvicorn tells the last to come.
+
+        Those behind it hold the connection, which holds them: only a look for garbage ends that.
+        """
+        self.pipeline.clear()
+        if self._answered is not None:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
 
     def _admitted(self) -> AdmittedPayload | None:
         parser = self.parser

@@ -22,7 +22,6 @@ from ..health.health import CollectorHealth
 from ..journal.entries import JournalEntry
 from ..journal.interface import LogPartition, Offset
 from ..journal.kinds import PayloadKind
-from ..process import garbage
 from . import permits
 from .decoding import DecoderPool
 from .gathering import GroupGathering
@@ -181,8 +180,7 @@ class IntakeThread:
             return False
         decoded = None
         try:
-            with garbage.paused():
-                decoded = self._decode(waiting, self._large_decoders)
+            decoded = self._decode(waiting, self._large_decoders)
         finally:
             self._queue.hand_over((waiting, decoded))
         return True

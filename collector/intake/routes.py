@@ -25,7 +25,6 @@ from ...formats.otlp import encode
 from ...formats.otlp.errors import UndecodableError
 from ..health.health import CollectorHealth
 from ..journal.kinds import PayloadKind
-from ..process import garbage
 from ..settings.intake import IntakeSettings
 from . import answers, bodies
 from .answers import Encoding, Signal
@@ -323,9 +322,8 @@ class IntakeRoutes:
 
 def _alerts(body: bytes) -> tuple[alertmanager.AlertEvents, bytes]:
     """Return the alerts of a webhook, and the OTLP logs that are kept of them."""
-    with garbage.paused():
-        found = alertmanager.read(body)
-        return found, encode.logs_request(found.groups)
+    found = alertmanager.read(body)
+    return found, encode.logs_request(found.groups)
 
 
 def _sent_by(request: Request) -> tuple[tuple[str, ...], bytes]:

@@ -2,15 +2,12 @@
 
 The interpreter looks through every object again once there are a quarter more that stay: modules,
 layouts of payloads, windows. For a collector of one job that takes 80 ms, in which it takes no
-payload. Here what one such look leaves is kept out of the next, until it has grown. And where very
-many objects are made at a time, nobody looks meanwhile.
+payload. Here what one such look leaves is kept out of the next, until it has grown.
 """
 
-import contextlib
 import gc
-import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 _OLDEST_GENERATION = 2
@@ -19,26 +16,6 @@ _COUNTED_SECONDS = 60.0
 _GROWTH = 1.25
 """So many times what the last look through everything has left, and everything is looked through
 again: connections that were kept out and have ended are garbage that no other look finds."""
-
-_PAUSE = threading.Lock()
-
-
-@contextlib.contextmanager
-def paused() -> Generator[None]:
-    """Look for no garbage meanwhile; for what makes very many objects without cycles, in its time.
-
-    Ten thousand records of JSON are some hundred thousand objects: one look takes up to 50 ms. Of
-    several threads that ask for it the first has it, so that the pause ends in any case.
-    """
-    if not _PAUSE.acquire(blocking=False):
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-        _PAUSE.release()
 
 
 class LongLivedObjects:

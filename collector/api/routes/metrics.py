@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from ...accounting.exported import IncidentMetrics
 from ..services import CollectorParts
+from ..shared_page import SharedPage
 
 
 def router(services: CollectorParts, exported: IncidentMetrics) -> APIRouter:
@@ -13,9 +14,10 @@ def router(services: CollectorParts, exported: IncidentMetrics) -> APIRouter:
     registry = CollectorRegistry()
     registry.register(exported)
 
+    page = SharedPage(lambda: generate_latest(registry) + generate_latest(services.health.registry))
+
     @routes.get("/metrics", summary="Get metrics for Prometheus", response_class=Response)
-    def metrics() -> Response:
-        body = generate_latest(registry) + generate_latest(services.health.registry)
-        return Response(body, media_type=CONTENT_TYPE_PLAIN_0_0_4)
+    async def metrics() -> Response:
+        return Response(await page.get(), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
     return routes

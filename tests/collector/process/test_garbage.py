@@ -67,16 +67,3 @@ at = 61.0
 gc.collect()
 print(len(gc.get_objects()) < 100)
 """) == ["True"]
-
-
-def test_a_pause_ends_with_what_asked_for_it_first():
-    assert printed("""
-from rankscope.collector.process.garbage import paused
-gc.enable()
-with paused():
-    print(gc.isenabled())
-    with paused():
-        pass
-    print(gc.isenabled())
-print(gc.isenabled())
-""") == ["False", "False", "True"]
