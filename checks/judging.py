@@ -146,7 +146,7 @@ def _verdict(
     share = abs(expected) or 1.0
     # One error more, for a difference is as often measured smaller than it is as larger.
     smallest = (margin + (_DOUBTS + 1) * error) / share
-    seen = f"it would have seen {smallest:.0%}"
+    seen = f"it would have seen {f'{smallest:.0%}' if math.isfinite(smallest) else 'nothing'}"
     unsure = f"its repeats differ too much to tell: {seen}"
     gap = expected - value if check.better == "more" else value - expected
     if gap <= margin:
