@@ -69,10 +69,13 @@ class JudgedCheck:
     compared_with: str | None = None
     kind: str = ""
 
-    @property
-    def open(self) -> bool:
-        """Whether there are others to compare with, and more repeats may tell."""
-        return self.verdict == "not_measured" and self.compared_with is not None
+    def open_after(self, look: int) -> bool:
+        """Return whether more repeats, after so many further looks, may tell.
+
+        What seems slow is looked at once more in any case: a neighbour's half minute may be over.
+        """
+        verdicts = ("not_measured", "slow") if look == 0 else ("not_measured",)
+        return self.verdict in verdicts and self.compared_with is not None
 
 
 def typical(row: MeasuredRow) -> float | None:
