@@ -69,10 +69,13 @@ class JudgedCheck:
     compared_with: str | None = None
     kind: str = ""
 
-    @property
-    def open(self) -> bool:
-        """Whether there are others to compare with, and more repeats may tell."""
-        return self.verdict == "not_measured" and self.compared_with is not None
+    def open_after(self, look: int) -> bool:
+        """Return whether more repeats, after so many further looks, may tell.
+
+        What seems slow is looked at once more in any case: a neighbour's half minute may be over.
+        """
+        verdicts = ("not_measured", "slow") if look == 0 else ("not_measured",)
+        return self.verdict in verdicts and self.compared_with is not None
 
 
 def typical(row: MeasuredRow) -> float | None:
@@ -146,7 +149,7 @@ def _verdict(
     share = abs(expected) or 1.0
     # One error more, for a difference is as often measured smaller than it is as larger.
     smallest = (margin + (_DOUBTS + 1) * error) / share
-    seen = f"it would have seen {smallest:.0%}"
+    seen = f"it would have seen {f'{smallest:.0%}' if math.isfinite(smallest) else 'nothing'}"
     unsure = f"its repeats differ too much to tell: {seen}"
     gap = expected - value if check.better == "more" else value - expected
     if gap <= margin:

@@ -25,7 +25,7 @@ RANKS_SECONDS = 12.0
 """For how long ranks are watched where every check is run."""
 PAIR = "all_reduce_pair"
 MORE_LOOKS = 2
-"""So often a check that its repeats left open is measured again, with the peer's."""
+"""So often a check that is open after the comparison is measured again, with the peer's."""
 _CLOCK = "clock"
 
 
@@ -72,9 +72,9 @@ def check(
         run = _CheckRun(plan, watch, measure, now, now() + plan.seconds, peer, why)
         measured = run.rows(rows)
         theirs = peer_values.exchanged(peer, measured)
-        for _ in range(MORE_LOOKS):
+        for look in range(MORE_LOOKS):
             found = _judged(rows, measured, theirs, fleet)
-            again = peer_values.agreed(peer, run.again(found))
+            again = peer_values.agreed(peer, run.again(found, look))
             if not again:
                 break
             for name, more in run.rows([one for one in rows if one.name in again]).items():
@@ -158,11 +158,13 @@ class _CheckRun:
                 found[one.name] = self._measured(one)
         return found
 
-    def again(self, found: Sequence[JudgedCheck]) -> frozenset[str]:
-        """Return the checks that more repeats may settle, and that there is time for."""
+    def again(self, found: Sequence[JudgedCheck], look: int) -> frozenset[str]:
+        """Return the checks that are open after so many further looks and have time left."""
         left = self.end - self.now()
         return frozenset(
-            row.check for row in found if row.open and runnable()[row.check].seconds <= left
+            row.check
+            for row in found
+            if row.open_after(look) and runnable()[row.check].seconds <= left
         )
 
     def _not_run(self, check: ActiveCheck) -> str:

@@ -65,11 +65,11 @@ class CheckRounds:
             self.tally.reasons[f"{compared}: {judged.reason}"] += 1
 
     def _beside_peer(self, share: float, row: MeasuredRow) -> JudgedCheck:
-        """Return the verdict beside the peer; what is open is measured again on both, in turns."""
+        """Return the verdict beside the peer; what is open is measured again on both."""
         peer = self._peer
-        for _ in range(node_checks.MORE_LOOKS):
+        for look in range(node_checks.MORE_LOOKS):
             judged = self._judged(row, peer)
-            if not judged.open:
+            if not judged.open_after(look):
                 return judged
             (peer,) = joined([peer], [self._measured(0.0)])
             (row,) = joined([row], [self._measured(share)])

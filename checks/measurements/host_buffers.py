@@ -1,4 +1,4 @@
-"""Memory of the host in huge pages: small ones lie otherwise in each process, and cost a tenth."""
+"""Memory of the host in huge pages: small ones lie elsewhere in each process, and cost a third."""
 
 import contextlib
 import mmap

@@ -132,6 +132,24 @@ def test_what_its_repeats_left_open_is_measured_again_until_it_is_decided() -> N
     assert ("slow", 90.0) == (result.verdict, result.value)
 
 
+class Disturbed(Measured):
+    """Is slow for as long as a neighbour takes, which is one look."""
+
+    def __call__(self, order, **bounds):
+        super().__call__(order, **bounds)
+        return [MeasuredRow("cpu", (85.0 if len(self.asked) == 1 else 100.0,) * 8, "model")]
+
+
+def test_what_seems_slow_is_measured_once_more_before_it_is_said() -> None:
+    measured = Disturbed()
+    (result,) = run(measured, only=("cpu",), fleet=of_hundred)
+    assert ["cpu"] * 3 == [name for name, _ in measured.asked]
+    assert ("not_measured", 100.0) == (result.verdict, result.value)
+    steady = Measured()
+    run(steady, only=("cpu",), fleet=lambda *_: ComparedValues((120.0,) * 6, "6 hosts"))
+    assert ["cpu"] * 2 == [name for name, _ in steady.asked]
+
+
 def test_what_there_is_no_time_to_measure_again_stays_open() -> None:
     measured = Settling(takes=5.0)
     (result,) = run(measured, only=("cpu",), fleet=of_hundred, seconds=12.0)
