@@ -76,11 +76,10 @@ def slows_nobody(symptoms: Sequence[Finding], steps: StepComparison) -> bool:
     """Return whether symptoms are slowness alone, and steps without their cause would take no less.
 
     Measured by what ranks do in a step, and with certainty. Where the job's own steps are found to
-    be long the cause is another one, and the slowness stays what it is. What a rank takes beyond
-    its peers, and so the job, is none of that: another may be as late (routers' favour wanders).
+    be long the cause is another one, and the slowness stays what it is.
     """
     only_slow = all(
-        kinds.catalogue()[symptom.kind].slowdown and (symptom.entity.type != "job" or symptom.ranks)
+        kinds.catalogue()[symptom.kind].slowdown and symptom.entity.type != "job"
         for symptom in symptoms
     )
     least = (1 - NOTHING_GAINED) * steps.step_seconds
