@@ -41,8 +41,7 @@ def awaited(window: JobWindow) -> Flags:
 
     As read after the host was last received, all others of its groups that have launched anything
     stand in one collective, which does not complete: a sign from other hosts, over other
-    connections, that needs no source of this one. Not of the host of the first rank, which may
-    evaluate or save for all of them.
+    connections, that needs no source of this one.
     """
     _, usual = window.features.pace
     seconds = max(STANDING_SECONDS, STANDING_STEPS * float(np.nan_to_num(usual)))
@@ -60,6 +59,4 @@ def awaited(window: JobWindow) -> Flags:
             waits = (inside & stands)[read].all() and np.ptp(group.completed[read]) == 0
             found[host] |= waits
             moving[host] |= not waits
-    if len(window.ranks):
-        moving[window.host_of[int(np.argmin(window.ranks))]] = True
     return found & ~moving

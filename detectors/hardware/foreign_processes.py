@@ -26,7 +26,7 @@ class ForeignProcessesDetector(Detector):
     Parameters
     ----------
     used : share of the time in which its kernels must run.
-    held : bytes that it must hold where it does not compute.
+    held : bytes that it must hold where it does not compute: more than a context does.
     seconds : the newest time range evaluated.
 
     Examples
@@ -53,7 +53,7 @@ class ForeignProcessesDetector(Detector):
     cadence_seconds = 5.0
 
     def __init__(
-        self, *, used: float = 0.05, held: float = 2 * _GIB, seconds: float = 20.0
+        self, *, used: float = 0.05, held: float = 0.8 * _GIB, seconds: float = 20.0
     ) -> None:
         self.used = used
         self.held = held

@@ -9,12 +9,15 @@ from ...vocabulary.findings import Finding
 from .. import compute_time, durations, medians, onsets, parts
 from ..contract import Detector
 from ..findings import report
-from ..pace import LONG, slower
+from ..pace import LEAST_BLOCK, LONG, slower
 from ..window import Flags, Floats, JobWindow, StepValues
 from .congestion import CongestionDetector
 
 BLOCKS = 4
 """So many blocks of steps a past must hold before single exchanges are put together."""
+
+MOST_BEFORE = 0.6
+"""No block of earlier steps may have shown more than this share of the excess."""
 
 
 class _LongExchange(NamedTuple):
@@ -179,6 +182,14 @@ class SlowCollectivesDetector(Detector):
             least=1 + self.least_small, sigmas=self.sigmas, blocks=BLOCKS, fewest=LONG,
         )  # fmt: skip
         if found is None or found.drifts:
+            return None
+        earlier = rest + exchange[valid[: found.first]]
+        size = max(LEAST_BLOCK, min(found.count, len(earlier) // 8))
+        if len(earlier) < BLOCKS * size:
+            return None
+        # A fabric that others use too has been as slow before.
+        blocks = medians.of_rows(earlier[-(len(earlier) // size * size) :].reshape(-1, size))
+        if float(blocks.max()) - found.healthy > MOST_BEFORE * (found.recent - found.healthy):
             return None
         first = int(valid[found.first])
         return _LongExchange(found.healthy - rest, found.recent - rest, first, lasts=True)

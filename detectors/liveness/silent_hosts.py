@@ -19,6 +19,10 @@ LATE_SECONDS = 2.0
 """A report may come so much later than its interval says; later steps show that the host lives."""
 
 
+FIRST = 2.0
+"""So many times as long the host of the job's first rank is waited for where others wait for its
+ranks: that rank may evaluate or save for all of them, while requests are late."""
+
 OUTLAST = 0.8
 """Share of the silence that counts by which others must have been received later: where the data
 or the job ends, the last reports of hosts lie an interval or two apart."""
@@ -96,7 +100,9 @@ class SilentHostsDetector(Detector):
         limit, quicker = self._limit(window), self._limit(window, silence.of_quicker)
         if ((silent_for > quicker) & (silent_for <= limit)).any():
             # Others stand and wait for it: a source that is read rarely is no evidence either way.
-            limit = np.where(silence.awaited(window), quicker, limit)
+            first = np.arange(len(limit)) == window.host_of[int(np.argmin(window.ranks))]
+            awaited = np.minimum(limit, np.where(first, FIRST, 1.0) * quicker)
+            limit = np.where(silence.awaited(window), awaited, limit)
         late = (silent_for > limit) & np.isfinite(silent_for) & ~_announced(window)
         if not late.any():
             return []

@@ -12,7 +12,7 @@ from ..contract import Detector
 from ..features import DATA
 from ..findings import report
 from ..tenants import own_logs, says
-from ..window import Flags, Floats, Ints, JobWindow, StepValues
+from ..window import Flags, Floats, Ints, JobWindow, PeriodicReadings, StepValues
 
 CHECKPOINT, LOG = "training.checkpoint.duration", "log.fault"
 
@@ -26,6 +26,10 @@ WARM_UP, FEWEST_STEPS, FEWEST_SHAPES = 5, 12, 30
 TIMES_TOGETHER, TOGETHER, SIGMAS = 1.4, 0.2, 8.0
 """A step in which all but a fifth of the ranks compute for longer counts from this ratio on, and so
 far beyond the noise of the steps: compilation of all ranks, and no pause of one."""
+
+DEVICES, CPU = frozenset({"hw.gpu.sm.activity", "hw.gpu.utilization"}), "process.cpu.utilization"
+RESTS, WORKS = 0.5, 0.5
+"""A device rests below this share of its usual activity, a process works with so much of a CPU."""
 
 MOST_SHARE = 0.4
 """More of the steps than this are how the job steps, and no exceptions."""
@@ -41,7 +45,8 @@ class RecompilesDetector(Detector):
     or a checkpoint that nobody announces; intervals that differ by little, but are far shorter than
     the time before the first, are no schedule), make a finding; so do fewer where each has a number
     of tokens that no step had before while other steps repeat theirs (new shapes), or where the
-    compiler's log lines come with them.
+    compiler's log lines come with them. Where ranks report step times alone, the ranks' devices
+    have to rest in those steps while their processes work.
 
     Parameters
     ----------
@@ -110,7 +115,9 @@ class RecompilesDetector(Detector):
         fresh = bool(_new_shapes(window.features.most_tokens, columns).all())
         logged = _logged(window, columns)
         # What else than compute is in a step (two schedules at once look irregular) proves nothing.
-        often = len(columns) >= self.fewest and steps.has(compute_time.COMPUTE)
+        often = len(columns) >= self.fewest and (
+            steps.has(compute_time.COMPUTE) or _on_hosts(window, columns)
+        )
         if len(columns) < 2 or not (fresh or logged or (often and _irregular(columns, first))):
             return []
         found = self._findings(window, columns, step, valid, signs=fresh or logged)
@@ -205,6 +212,41 @@ def _computes(steps: StepValues, columns: Ints, extra: Floats, *, single: Flags)
         written = medians.highest(some.planes[CHECKPOINT], axis=0)
         computed &= ~(np.nan_to_num(written) >= 0.3 * extra)
     return computed
+
+
+def _on_hosts(window: JobWindow, columns: Ints) -> bool:
+    """Tell whether nearly all ranks' devices rest in these columns while their processes work.
+
+    Who waits for data or a file rests too, and who waits for a peer spins on its device. A
+    checkpoint looks the same, and comes at intervals.
+    """
+    ends = window.features.step_ends[columns]
+    begins = ends - window.features.duration[columns]
+    device, process = DEVICES & window.rank_readings.keys(), window.rank_readings.get(CPU)
+    if process is None or not device:
+        return False
+    within, without = _within(window.rank_readings[min(device)], begins, ends)
+    busy, _ = _within(process, begins, ends)
+    known = np.isfinite(within) & np.isfinite(without) & np.isfinite(busy)
+    host = (within <= RESTS * without) & (busy >= WORKS)
+    return bool(2 * known.sum() >= len(known) and host[known].mean() >= 1 - TOGETHER)
+
+
+def _within(readings: PeriodicReadings, begins: Floats, ends: Floats) -> tuple[Floats, Floats]:
+    """Return [ranks], the means of readings that lie wholly within some ranges, and of the others.
+
+    A reading says what was since the one before.
+    """
+    at, value = readings.at, readings.value
+    place = np.minimum(np.searchsorted(ends, at), len(ends) - 1)
+    inside = (at <= ends[place]) & (at >= begins[place] + readings.period())
+    means = []
+    for chosen in (inside, ~inside):
+        some = chosen & np.isfinite(value)
+        count = some.sum(axis=1)
+        total = np.where(some, value, 0.0).sum(axis=1)
+        means.append(np.where(count > 0, total / np.maximum(count, 1), np.nan))
+    return means[0], means[1]
 
 
 def _new_shapes(tokens: Floats, columns: Ints) -> Flags:

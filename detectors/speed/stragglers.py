@@ -142,7 +142,7 @@ class StragglersDetector(Detector):
                 if later is not None:
                     found, (steps, own, ratio) = later, more
         if not alone and found is None:
-            scaled = by_own_past(window, compute_time.per_token(own, steps))
+            scaled = by_own_past(window, steps, own)
             if scaled is not None:
                 own, role_of, ends = scaled, np.zeros_like(role_of), window.features.step_ends
                 ratio = compute_time.against_peers(own, role_of)

@@ -8,8 +8,8 @@ the job (longer sequences) grows for both.
 
 import numpy as np
 
-from .. import medians, parts
-from ..window import Floats, JobWindow
+from .. import compute_time, medians, parts
+from ..window import Floats, JobWindow, StepValues
 
 NEWEST = 10
 """So many of the newest steps tell whether hosts differ enough for a closer look."""
@@ -18,14 +18,15 @@ LEAST = 1.03
 """By how much the own work of a host's ranks must have grown beyond that of another host's."""
 
 
-def by_own_past(window: JobWindow, own: Floats) -> Floats | None:
+def by_own_past(window: JobWindow, steps: StepValues, own: Floats) -> Floats | None:
     """Return [ranks, steps], own seconds as if all ranks had taken equally long early on.
 
     None where some role has ranks on several hosts, where the past is too short, and where no
-    host's ranks have become slower than another's. own: [ranks, steps], freed of tokens.
+    host's ranks have become slower than another's. own: [ranks, steps], seconds.
     """
     if not _confined(window) or own.shape[1] < parts.WARM_UP + 2 * NEWEST:
         return None
+    own = compute_time.per_token(own, steps)
     early = own[:, parts.WARM_UP : -NEWEST][:, : parts.HABIT]
     habit = medians.median(early[:, : max(early.shape[1] // 2, NEWEST)], axis=1)
     if not (habit > 0).all():

@@ -1,6 +1,7 @@
 """Processes that use a device of the job and are none of its ranks."""
 
 import numpy as np
+import pytest
 from tests.detectors.drawn import levels, steady
 
 from rankscope.detectors.hardware.foreign_processes import ForeignProcessesDetector
@@ -23,9 +24,10 @@ def test_a_process_that_computes_is_named_with_its_device():
     assert finding.text.endswith("process 77, no rank of the job, computes 40% of the time")
 
 
-def test_a_process_that_holds_much_memory_is_named():
-    (finding,) = found(memory=levels(1, 30 * GIB))
-    assert finding.text.endswith("holds 30 GiB")
+@pytest.mark.parametrize("size", [1, 30])
+def test_a_process_that_holds_more_than_a_context_is_named(size: int) -> None:
+    (finding,) = found(memory=levels(1, size * GIB))
+    assert finding.text.endswith(f"holds {size} GiB")
 
 
 def test_monitoring_holds_little_and_computes_nothing():

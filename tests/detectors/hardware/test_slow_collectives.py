@@ -68,6 +68,13 @@ def test_minutes_of_steps_show_together_what_hides_in_the_noise_of_a_single_one(
     assert kinds == [one.kind for one in found(exchange)]
 
 
+def test_an_exchange_that_has_been_as_long_before_is_no_finding():
+    exchange = np.random.default_rng(5).lognormal(np.log(0.2), 0.25, 500)
+    exchange[100:160] += 0.1
+    exchange[300:] += 0.1
+    assert [] == found(exchange)
+
+
 def test_an_exchange_that_grows_little_by_little_is_no_finding():
     exchange = np.random.default_rng(5).lognormal(np.log(0.2), 0.25, 500)
     assert [] == found(exchange + np.linspace(0, 0.1, 500))

@@ -84,13 +84,14 @@ def test_a_host_is_missed_when_each_of_its_sources_is(evaluated, silence, rarer,
         pytest.param(1, 60, (118, 104, 104, 104, 104, 104), [], id="collectives go on"),
         pytest.param(1, 61, 104, [], id="nobody is inside: they save, or evaluate"),
         pytest.param(0, 60, 104, [], id="the first rank may evaluate or save for all"),
+        pytest.param(0, 60, 85, ["host-0"], id="and for twice as long, no more"),
     ],
 )
 def test_a_host_that_alone_is_waited_for_is_missed_before_its_exporters_are(
     evaluated, silent, completed, changed, named
 ):
     """Exporters are read each half-minute; collectives stand on the two other hosts for 15 s."""
-    silence = np.where(np.arange(3) == silent, 17.0, 0.5)
+    silence = np.where(np.arange(3) == silent, 121.0 - changed if changed == 85 else 17.0, 0.5)
     group = GroupProgress(
         "dp:1", "dp", np.arange(6), enqueued=np.full(6, 61.0),
         completed=np.broadcast_to(completed, 6).astype(float),

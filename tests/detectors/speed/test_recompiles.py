@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankscope.detectors.sketch import START, sketch
+from rankscope.detectors.sketch import START, readings, sketch
 from rankscope.detectors.speed.recompiles import RecompilesDetector
 
 COMPUTE = "training.compute.duration"
@@ -38,6 +38,37 @@ def test_own_time_made_of_step_and_wait_needs_a_sign_of_the_compiler(steady, eve
     assert [] == RecompilesDetector().evaluate(window)
     named = ["job.slow", "job.recompiles", "job.compiler_signs"]
     assert named == kinds(RecompilesDetector().evaluate(replace(window, events=(line,))))
+
+
+@pytest.mark.parametrize(
+    ("at", "device", "process", "named"),
+    [
+        pytest.param(LONG, 0.05, 0.95, True, id="hosts work and devices rest"),
+        pytest.param(LONG, 0.05, 0.05, False, id="hosts rest as well: they wait for data"),
+        pytest.param(LONG, 0.9, 0.95, False, id="devices calculate: an evaluation"),
+        pytest.param([40, 80, 120, 160], 0.05, 0.95, False, id="a schedule: checkpoints"),
+    ],
+)
+def test_step_times_alone_are_compilation_where_hosts_work_while_devices_rest(
+    steady, at, device, process, named
+):
+    own = steady(steps=200)
+    own[:, at] = 12.0
+    window = sketch(own)
+    ends = window.steps.at[0]
+    times = np.arange(START, ends[-1], 2.0)
+    held = np.isin(np.searchsorted(ends, times), at)
+    values = {
+        "hw.gpu.utilization": np.where(held, device, 0.9),
+        "process.cpu.utilization": np.where(held, process, 0.6),
+    }
+    given = {name: readings(times, np.tile(value, (4, 1))) for name, value in values.items()}
+    window = replace(window, rank_readings=given)
+    for plane in (COMPUTE, COMM):
+        del window.steps.planes[plane]  # type: ignore[attr-defined]
+    assert (["job.slow", "job.recompiles"] if named else []) == kinds(
+        RecompilesDetector().evaluate(window)
+    )
 
 
 def test_announced_evaluations_are_no_compilation(steady, event):
