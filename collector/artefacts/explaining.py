@@ -99,7 +99,7 @@ def ending(
     run = ReplayRun(pipeline=pipeline, warn=lambda _: None, failed=failed)
     table = pipeline.table.alike()
     payloads = iter([DecodedPayload(events=[Event("log.fault", at, pairs, resource)], table=table)])
-    return next(iter(run.run_decoded(payloads, table, EvaluationPace(int(at), 1))), None)
+    return next(iter(run.run_decoded(payloads, table, EvaluationPace())), None)
 
 
 def _gravity(incident: dict[str, Any]) -> tuple[int, bool]:

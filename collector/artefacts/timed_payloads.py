@@ -1,9 +1,9 @@
 """What was found as it would have been received: in order of event time, by payloads."""
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +12,17 @@ from ...formats.otlp.columns import MetricsBatch, PointColumns, SeriesTable
 from ...formats.otlp.times import nanoseconds
 from ...vocabulary.samples import Event, Sample, TelemetryResource
 from ..intake.payloads import DecodedPayload
+from . import rhythm
 from .found import ArtefactContents
 
 _WHOLE_SECONDS = 1800.0
 """The end of a job is evaluated second by second."""
 _MOST_EVALUATED = 2000
 """Seconds before that: of more every few are left out, as where a live collector is overloaded."""
+_MOST_QUIET, _QUIET_EVALUATED = 600, 200
+"""Seconds in which steps only go on as they did: of more than those about these are evaluated."""
+_LONGEST_QUIET = 15
+"""No more of them are left out at the end of a job than those between two that are evaluated."""
 
 _MOST_ALIKE = 64
 """Lines of one signature and rank that are evaluated, the first ones: a million say no more."""
@@ -25,25 +30,51 @@ _MOST_ALIKE = 64
 
 @dataclass(frozen=True, slots=True)
 class EvaluationPace:
-    """Which seconds are evaluated: all from `whole_from` on, before it those that `every` divides.
+    """Which seconds are evaluated: of each stretch those that a number divides, 1: all of them.
 
     A job of weeks has a million; what its steps went through stays in the windows all the same.
+    `begins`: the first seconds of stretches, ascending, from the second on; `every`: their numbers.
     """
 
-    whole_from: int
-    every: int
+    begins: Sequence[int] = ()
+    every: Sequence[int] = (1,)
 
     @classmethod
     def of(cls, found: ArtefactContents) -> "EvaluationPace":
         whole_from = int(found.newest - _WHOLE_SECONDS)
-        early = {int(sample.at) for _, sample in found.samples if sample.at < whole_from}
-        return cls(whole_from, 1 + len(early) // _MOST_EVALUATED)
+        seconds = sorted({int(sample.at) for _, sample in found.samples})
+        early = 1 + bisect_left(seconds, whole_from) // _MOST_EVALUATED
+        if len(seconds) <= _MOST_QUIET:
+            return cls((whole_from,), (early, 1))
+        spans = rhythm.happenings(found)
+        loud = sum(bisect_left(seconds, last + 1) - bisect_left(seconds, first)
+                   for first, last in spans)  # fmt: skip
+        if len(seconds) - loud <= _MOST_QUIET:
+            return cls((whole_from,), (early, 1))
+        quiet = (len(seconds) - loud) // _QUIET_EVALUATED
+        at_end = min(quiet, _LONGEST_QUIET)
+        changes = sorted({
+            whole_from, *(first for first, _ in spans), *(last + 1 for _, last in spans)
+        })  # fmt: skip
+        begun = [first for first, _ in spans]
+
+        def of_second(second: int) -> int:
+            place = bisect_right(begun, second) - 1
+            inside = place >= 0 and second <= spans[place][1]
+            if second < whole_from:
+                return early if inside else max(early, quiet)
+            return 1 if inside else at_end
+
+        return cls(changes, [of_second(changes[0] - 1), *map(of_second, changes)])
 
     def until(self, second: int) -> int | None:
         """Return the last second that is left out from this one on, None where it is evaluated."""
-        if second >= self.whole_from or second % self.every == 0:
+        place = bisect_right(self.begins, second)
+        every = self.every[place]
+        if second % every == 0:
             return None
-        return min(second - second % self.every + self.every, self.whole_from) - 1
+        last = second - second % every + every - 1
+        return min(last, self.begins[place] - 1) if place < len(self.begins) else last
 
     def turn(self, second: int) -> int:
         """Return the same number for seconds between which none is evaluated."""

@@ -112,6 +112,8 @@ class LineForm:
     hides_nan: bool = False
     redrawn: bool = False
     open_end: bool = False
+    by_name: tuple[tuple[str, LineValue], ...] = ()
+    """Of a form that is read by names: its values, by their names as they are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +236,9 @@ def _line(row: LineRow) -> LineForm:
         hides_nan=row.hides_nan,
         redrawn=row.redrawn,
         open_end=row.open_end,
+        by_name=tuple(
+            (named.key(name), value) for name, value in values.items() if row.named and value
+        ),
     )
 
 

@@ -189,6 +189,20 @@ def _done(cells: Sequence[_NumberCell]) -> bool:
     return counted and cells[0].value == cells[1].value
 
 
+def _of_a_bar(rows: Sequence[tuple[int, str, list[_NumberCell]]], column: int) -> bool:
+    """Tell whether a column is the time of bars that are not full: `21/289 [00:18<03:40`."""
+    return (
+        column > 1
+        and all(
+            cells[column].before.endswith("[")
+            and cells[column].after.startswith("<")
+            and cells[column - 1].before == "/"
+            for _, _, cells in rows
+        )
+        and any(cells[column - 2].value < cells[column - 1].value for _, _, cells in rows)
+    )
+
+
 def _times(
     rows: Sequence[tuple[int, str, list[_NumberCell]]], column: int, counts: int | None
 ) -> Iterator[float]:
@@ -202,6 +216,8 @@ def _times(
         return
     rises = all(after > before for before, after in itertools.pairwise(values))
     first = cells[0]
+    if not rises and _of_a_bar(rows, column):
+        return  # whole seconds since its begin, of which several rows have the same
     if rises and not (first.each or _OWN.search(f"{first.before[-24:]}# {first.after}")):
         # Time so far: a row took what lies between it and the one before, for as much as it counts.
         steps = [after - before for before, after in itertools.pairwise(values)]

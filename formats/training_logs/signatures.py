@@ -77,6 +77,11 @@ def catalogue() -> tuple[LogSignature, ...]:
 
 
 @cache
+def _shaped() -> needles.ShapedRows[LogSignature]:
+    return needles.ShapedRows((one.needle, False, one) for one in catalogue())
+
+
+@cache
 def starting() -> frozenset[str]:
     """Return the names of signatures by which a rank gives up before its first step."""
     return frozenset(one.name for one in catalogue() if one.starts)
@@ -104,7 +109,7 @@ def read(text: str, innermost: str = "") -> TrainingLogFault | None:
 
     The call stands above the line, where that is an exception's: its place and its source.
     """
-    for one, found in needles.matches(catalogue(), text):
+    for one, found in needles.matches(_shaped().of(text), text):
         if one.inside is not None and not one.inside.search(innermost):
             continue
         groups = found.groupdict()

@@ -6,10 +6,11 @@ line. What none of them reads may be of the log's own form, which its lines tell
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...vocabulary.samples import Event, Sample
+from ..needles import ShapedRows
 from . import cleaning, named, values
 from .attribution import LogAttribution
 from .cleaning import CleanedLine
@@ -51,6 +52,18 @@ class _UnderstoodLine:
     rank: int | None
 
 
+_PlacedForm = tuple[LineFormat, int, LineForm]
+"""A form, its place among those of its format, and that."""
+
+
+def _shaped(formats: Iterable[LineFormat]) -> ShapedRows[_PlacedForm]:
+    return ShapedRows(
+        (line.needle, line.names is not None, (one, form, line))
+        for one in formats
+        for form, line in enumerate(one.lines)
+    )
+
+
 class ValueLines:
     """Reads the lines of one log, in their order.
 
@@ -64,8 +77,8 @@ class ValueLines:
         missed: Counter[str],
         unknown: Callable[[int, str], None] | None,
     ) -> None:
-        self._whole = tuple(one for one in formats if one.whole)
-        self._loose = tuple(one for one in formats if not one.whole)
+        self._whole = _shaped(one for one in formats if one.whole)
+        self._loose = _shaped(one for one in formats if not one.whole)
         self._missed = missed
         self._unknown = unknown
         self._torn = False
@@ -80,12 +93,12 @@ class ValueLines:
     def read(self, placed: PlacedLine, whose: LogAttribution) -> Reported | None:
         """Return what a line of the log's own format says, None where it is no such line."""
         self._torn = False
-        chosen = self._whole if self.chosen is None else (self.chosen,)
-        for one, form, line, found in self._understood(chosen, placed.cleaned.text):
+        for one, form, line, found in self._understood(self._whole, placed.cleaned.text):
             if not found.parts:
                 return [], []
             if self.chosen is None and _LOSS in {metric for metric, _ in found.parts}:
                 self.chosen = one
+                self._whole = _shaped([one])
                 self._found_by = {text for line in one.lines for text in line.found_by}
                 self._confirmed.drop()
             rank, known = whose.printed_by(placed.cleaned, found.rank, one)
@@ -169,17 +182,13 @@ class ValueLines:
             self._unknown(placed.number, cleaning.shown(placed.cleaned.text))
 
     def _understood(
-        self, formats: Sequence[LineFormat], text: str
+        self, formats: ShapedRows[_PlacedForm], text: str
     ) -> Iterator[tuple[LineFormat, int, LineForm, values.LineReading]]:
-        lowered = text.lower()
-        for one in formats:
-            for form, line in enumerate(one.lines):
-                if line.needle not in (lowered if line.names else text):
-                    continue
-                found = values.read(line, text)
-                if found is not None:
-                    yield one, form, line, found
-                self._torn |= line.names is None and any(one in text for one in line.found_by)
+        for one, form, line in formats.of(text):
+            found = values.read(line, text)
+            if found is not None:
+                yield one, form, line, found
+            self._torn |= line.names is None and any(one in text for one in line.found_by)
 
     def _told(
         self, lines: Sequence[_UnderstoodLine]

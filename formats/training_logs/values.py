@@ -140,11 +140,11 @@ def _named(line: LineForm, written: Mapping[str, str], parts: Parts, alone: Part
     `alone` gets what stands before the means that `parts` gets.
     """
     metrics: set[str] = set()
-    for name, value in line.values.items():
-        text = written.get(named.key(name))
-        if value is None or text is None or value.metric in metrics:
+    for name, value in line.by_name:
+        text = written.get(name)
+        if text is None or value.metric in metrics:
             continue
-        mean = written.get(named.key(name) + named.MEAN)
+        mean = written.get(name + named.MEAN)
         if value.metric in _TIMES and mean is not None:
             # Of one step in ten, that which waits for its batch may be each time the same.
             _put(value, text, alone)

@@ -1,5 +1,5 @@
 """What launchers and schedulers said of the ends of a job, and what it means.
 
 In: blocks of logs. Out: reports; who or what ended the job by them. Imports: formats, vocabulary;
-found, walk.
+found, job, walk.
 """

@@ -76,6 +76,8 @@ def test_which_memory_it_was_may_stand_on_a_line_beside_it():
         "step 10 loss 2.25 grad_norm 0.5",
         "allocating 12 GiB on device 0",
         "connecting to master 10.0.0.1:29500",
+        "tracker: Network error resolved after 0:00:41.2, resuming normal operation.",
+        "connection to the coordinator was lost, reconnected after 3 attempts",
         "loss: nan",
         "word error rate 12.5",
     ],

@@ -41,6 +41,18 @@ def test_of_a_bar_that_is_complete_it_is_the_time_that_it_took():
     assert list(range(1, 9)) == [row.count for row in rows]
 
 
+@pytest.mark.parametrize("rate", [0.7, 1.3, 9.0])
+def test_of_a_bar_that_is_not_full_the_time_so_far_is_no_row_s(rate):
+    """Whole seconds since its begin stand in several rows; its rate tells how long each took."""
+    bars = [
+        f"Epoch 3:  {n // 3}%|###| {n}/300 [{clock(n / rate)[2:]}<03:40, {rate}it/s]"
+        for n in range(20, 60)
+    ]
+    (rows,) = paced.read(bars)
+    assert pytest.approx(1 / rate, rel=0.5) == paced.middle(row.seconds for row in rows)
+    assert max(row.seconds for row in rows) < 5
+
+
 def of_units(seconds):
     hours, rest = divmod(round(seconds), 3600)
     parts = [(hours, "h"), (rest // 60, "m"), (rest % 60, "s")]
