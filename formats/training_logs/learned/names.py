@@ -12,6 +12,9 @@ _OTHERS = frozenset({
 })  # fmt: skip
 """Words of numbers that are no loss of a step, though they speak of one."""
 
+_EMPTY = frozenset({"is", "function", "value"})
+"""Words that say no more than the others."""
+
 _LOSS = frozenset({"loss", "losses", "损失", "训练损失"})
 _TOTAL = frozenset({"total", "tot", "sum", "overall", "all", "final", "full"})
 _TRAIN = frozenset(
@@ -53,6 +56,8 @@ def of_loss(label: str) -> int | None:
 
     >>> [of_loss(one) for one in ("Loss", "train_loss", "loss_ctc", "val loss", "loss scale")]
     [0, 2, 5, None, None]
+    >>> [of_loss(one) for one in ("Loss function", "Average Loss")]
+    [0, 3]
     """
     said = words(label)
     if not said:
@@ -61,12 +66,12 @@ def of_loss(label: str) -> int | None:
         return 2
     if set(said) & _OTHERS:
         return None
-    plain = [word for word in said if word != "is"] or [""]
+    plain = [word for word in said if word not in _EMPTY] or [""]
     ends = {plain[0], plain[-1]}
     if not ends & _LOSS:
         like = bool({said[-1]} & _LIKE) or said[-2:] == ("cross", "entropy")
         return LIKE if like else None
-    rest = set(said) - _LOSS
+    rest = set(plain) - _LOSS
     for rank, known in enumerate((frozenset[str](), _TOTAL, _TRAIN | _TOTAL, _MEAN | _TRAIN)):
         if rest <= known:
             return rank
