@@ -2,9 +2,9 @@
 
 A point has its rank and its time; the step it belongs to is reported by the `training.step` point
 with the same rank and time. A point that arrives before its step waits; where a job never reports
-steps, the distinct times of each rank are counted instead. What the allocator holds is a state, which
-senders also read by a timer: between two steps it is written to the one that ended last, and it is
-never counted as a step.
+steps, the distinct times of each rank are counted instead. What the allocator holds is a state,
+which senders also read by a timer: between two steps it is written to the one that ended last, and
+it is never counted as a step.
 """
 
 from collections import deque
