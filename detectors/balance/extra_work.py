@@ -259,9 +259,12 @@ class ExtraWorkDetector(Detector):
         return most - 1 < MARGIN * min(self.least, self.least_from_start)
 
     def _longer(
-        self, window: JobWindow, steps: StepValues
+        self, window: JobWindow, steps: StepValues, *, all_along: bool = False
     ) -> tuple[Floats, parts.PartExcess] | None:
-        """Return [ranks, steps] compute time (s), for its tokens, and who needs longer for it."""
+        """Return [ranks, steps] compute time (s), for its tokens, and who needs longer for it.
+
+        all_along: however long they have.
+        """
         if self._alike(window, steps):
             return None
         own = compute_time.compute_time(steps)
@@ -269,12 +272,14 @@ class ExtraWorkDetector(Detector):
             return None
         own = compute_time.per_token(own, steps)
         bounds = parts.ExcessBounds(least=self.least, least_from_start=self.least_from_start)
+        if all_along:
+            bounds = replace(bounds, always=1.0)
         found = parts.excess(window, steps, own, bounds)
         return None if found is None else (own, found)
 
     def _gathers(self, window: JobWindow, steps: StepValues) -> parts.PartExcess | None:
         """Return rank 0, where it alone computes longer and has allocated more since then."""
-        longer = self._longer(window, steps) if steps.has(ALLOCATED) else None
+        longer = self._longer(window, steps, all_along=True) if steps.has(ALLOCATED) else None
         if longer is None or not _rank_0_alone(window, longer[1], FEW):
             return None
         own, found = longer
