@@ -57,3 +57,31 @@ def test_the_first_root_of_several_lines_counts() -> None:
 def test_other_events_are_left_alone() -> None:
     event = Event("scheduler.event", 60.0, {"text": INTERFACE})
     assert signed(event) is event
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "pairs"),
+    [
+        (
+            "NVRM: Xid (PCI:0000:07:00): 79, pid=4, GPU has fallen off the bus.",
+            "gpu.fault",
+            {"code": "79", "vendor": "nvidia", "rank": 3},
+        ),
+        (
+            "Out of memory: Killed process 4711 (python) total-vm:41234kB",
+            "host.oom_kill",
+            {"pid": 4711, "rank": 3},
+        ),
+    ],
+)
+def test_what_the_kernel_logged_of_a_device_or_of_memory_is_that_event(
+    text: str, name: str, pairs: dict[str, str | int]
+) -> None:
+    event = line(text, rank=3)
+    assert name == event.name
+    assert pairs.items() <= event.attributes.items()
+
+
+def test_what_only_claims_to_be_a_line_of_the_kernel_accuses_no_device() -> None:
+    text = "NVRM: Xid (PCI:0000:07:00): 79, pid=4, GPU has fallen off the bus."
+    assert "log.fault" == line(text, rank=3, quality="claimed").name
