@@ -11,6 +11,7 @@ from ...detectors.baselines import JobBaselines
 from ...detectors.window import Flags, GroupProgress, Ints
 from ...vocabulary.ids import Job
 from ...vocabulary.ranks import RankSet
+from ...vocabulary.samples import Event
 from ...vocabulary.topology import NicPort
 from .communicators import CommunicatorRegister
 from .descriptions import DeviceDescriptions
@@ -158,6 +159,8 @@ class JobAttempt:
     groups: dict[str, GroupInfo] = field(default_factory=dict)
     nics: dict[str, NicPort] = field(default_factory=dict)
     events: EventHistory = field(default_factory=lambda: EventHistory(MOST_EVENTS))
+    changed_before: tuple[tuple[Event, float], ...] = ()
+    """What was changed after the last step of the attempt before, with when it was received."""
     operations: OperationWindow = field(default_factory=OperationWindow)
     communicators: CommunicatorRegister = field(default_factory=CommunicatorRegister)
     world_size: int = 0
@@ -224,6 +227,12 @@ class JobAttempt:
     def row(self, rank: int) -> int:
         """Return the row of one rank, adding it when it is new."""
         return int(self.rows(np.array([rank], np.int64))[0])
+
+    def changes_after_steps(self) -> tuple[tuple[Event, float], ...]:
+        """Return what was changed since its last step, each with when it was received."""
+        last = float(self.grid.last_at.max(initial=-np.inf))
+        changes = (held for held in self.events if held[0].name == "change")
+        return tuple(held for held in changes if held[0].at > last)
 
     def host_numbers(self) -> Ints:
         """Return the numbers of the hosts its ranks run on.

@@ -129,7 +129,9 @@ class AttemptRegister:
             self._in_order = None
         before = bisect.bisect_left(numbers, number)
         if before:
-            found.baselines.follow(self.by_key[job, numbers[before - 1]].baselines)
+            last = self.by_key[job, numbers[before - 1]]
+            found.baselines.follow(last.baselines)
+            found.changed_before = last.changes_after_steps()
         numbers.insert(before, number)
         if len(numbers) >= self.bounds.attempts:
             self.crowded.add(job)

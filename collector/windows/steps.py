@@ -2,7 +2,9 @@
 
 A point has its rank and its time; the step it belongs to is reported by the `training.step` point
 with the same rank and time. A point that arrives before its step waits; where a job never reports
-steps, the distinct times of each rank are counted instead.
+steps, the distinct times of each rank are counted instead. What the allocator holds is a state,
+which senders also read by a timer: between two steps it is written to the one that ended last, and
+it is never counted as a step.
 """
 
 from collections import deque
@@ -28,6 +30,9 @@ STEP_INDEX_TIMEOUT_SECONDS = 10.0
 """How long points wait for `training.step` before a job counts as one that never reports it."""
 
 MOST_WAITING = 200_000
+
+_STATES = "training.memory."
+"""How the metrics begin that have a value at any time, whatever step is running."""
 
 REPORTED_NAN = -np.inf
 """What stands in a plane for a NaN that was reported; infinities of either sign are +Inf there."""
@@ -88,6 +93,8 @@ class StepGrid:
         """[rows], no point that waits, or has waited, is later."""
         self._rolled_back = False
         """Steps were undone since what waits was last looked through."""
+        self._states_wait = False
+        """States that were read since a rank's last step may be among what waits."""
         self._orders = KeptOrders(StepOrder)
 
     @property
@@ -273,6 +280,8 @@ class StepGrid:
             return
         column = self._match(rows, at, ended)
         found = column >= 0
+        if not found.all():
+            found = self._between_steps(planes, rows, at, column) >= 0
         if found.all():
             self._write(planes, rows, column, value)
             return
@@ -280,6 +289,7 @@ class StepGrid:
             self._write(planes[found], rows[found], column[found], value[found])
         lost = ~found
         planes, rows, at, value, now = planes[lost], rows[lost], at[lost], value[lost], now[lost]
+        self._states_wait = self._states_wait or bool(self._are_states(planes).any())
         np.maximum.at(self._waits_until, rows, at)
         for begin, end in pairwise(edges(now)):
             one = slice(begin, end)
@@ -333,11 +343,11 @@ class StepGrid:
 
     def _retry(self, ended: _Ended | None, now: float) -> None:
         """Write what has waited for steps that just ended, and give up what has for too long."""
-        if self._waiting and self._may_match(ended):
-            waiting, self._waiting = self._waiting, deque()
+        if self._waiting and (self._may_match(ended) or self._states_wait):
+            waiting, self._waiting, self._states_wait = self._waiting, deque(), False
             for part in waiting:
                 column = self._find(part.rows, part.at)
-                found = column >= 0
+                found = self._between_steps(part.planes, part.rows, part.at, column) >= 0
                 if found.any():
                     here = part.of(found)
                     self._write(here.planes, here.rows, column[found], here.value)
@@ -345,14 +355,51 @@ class StepGrid:
                     part = part.of(~found)
                 if len(part.rows):
                     self._waiting.append(part)
+                    states = self._are_states(part.planes)
+                    self._states_wait = self._states_wait or bool(states.any())
+        self._give_up_before(now)
+
+    def _give_up_before(self, now: float) -> None:
+        """Let go of what has waited for too long."""
         while self._waiting and now - self._waiting[0].received >= STEP_INDEX_TIMEOUT_SECONDS:
             self._give_up()
 
     def _give_up(self) -> None:
-        """Let go of what has waited for longest."""
-        lost = len(self._waiting.popleft().rows)
-        self._points_waiting -= lost
-        self.late += lost
+        """Let go of what has waited for longest, but for states between steps."""
+        part = self._waiting.popleft()
+        self._points_waiting -= len(part.rows)
+        self.late += len(part.rows) - self._write_states(part)
+
+    def _write_states(self, part: _WaitingPart) -> int:
+        """Write states to the last step that had ended by then; return how many points."""
+        part = part.of(self._are_states(part.planes))
+        column = self._last_ended(part.rows, part.at)
+        found = column >= 0
+        if found.any():
+            here = part.of(found)
+            self._write(here.planes, here.rows, column[found], here.value)
+        return int(np.count_nonzero(found))
+
+    def _between_steps(self, planes: Ints, rows: Ints, at: Floats, column: Ints) -> Ints:
+        """Give states the column of the step before, where their rank has ended one since."""
+        states = (column < 0) & (at < self.last_at[rows]) & self._are_states(planes)
+        if states.any():
+            column[states] = self._last_ended(rows[states], at[states])
+        return column
+
+    def _are_states(self, planes: Ints) -> NDArray[np.bool_]:
+        numbers = self.columns.plane_ids
+        return np.isin(planes, [at for name, at in numbers.items() if name.startswith(_STATES)])
+
+    def _last_ended(self, rows: Ints, at: Floats) -> Ints:
+        """Return [points] the column of the rank's last step that had ended by then; -1 if none."""
+        if not self.used:
+            return np.full(len(rows), -1)
+        end = self.columns.start + self.used
+        first = max(self.columns.start, end - LOOK_BACK)
+        ends = self.columns.at[first:end, rows]
+        ended = np.where(ends <= at, ends, -np.inf)
+        return np.where(np.isfinite(ended).any(axis=0), ended.argmax(axis=0) + first, -1)
 
     def _may_match(self, ended: _Ended | None) -> bool:
         """Tell whether any of these steps may be one that points wait for.
@@ -366,17 +413,25 @@ class StepGrid:
         return ended is not None and bool((ended[1] <= self._waits_until[ended[0]]).any())
 
     def _count_instead(self, now: float) -> None:
-        """Count the distinct times of each rank as steps, where nobody reports step indices."""
+        """Count the distinct times of each rank as steps, where nobody reports step indices.
+
+        A time at which only states were read is no step.
+        """
         if now - self._waiting[0].received < STEP_INDEX_TIMEOUT_SECONDS and self.used == 0:
             return
-        parts, self._waiting, self._points_waiting = self._waiting, deque(), 0
         planes, rows, at, value = (
-            np.concatenate([part[column] for part in parts]) for column in range(4)
+            np.concatenate([part[column] for part in self._waiting]) for column in range(4)
         )
+        timed = ~self._are_states(planes)
+        if not timed.any():
+            self._give_up_before(now)
+            return
+        self._waiting, self._points_waiting = deque(), 0
         order = np.lexsort((at, rows))
         planes, rows, at, value = planes[order], rows[order], at[order], value[order]
         new = np.concatenate(([True], (rows[1:] != rows[:-1]) | (at[1:] != at[:-1])))
         firsts = np.flatnonzero(new)
+        firsts = firsts[np.logical_or.reduceat(timed[order], firsts)]
         steps = np.zeros(len(firsts), np.int64)
         for number, row in enumerate(rows[firsts]):
             self._counted[row] += 1
@@ -385,4 +440,5 @@ class StepGrid:
         column = self._find(rows, at)
         found = column >= 0
         self._write(planes[found], rows[found], column[found], value[found])
-        self.late += int((~found).sum())
+        rest = _WaitingPart(planes, rows, at, value, now).of(~found)
+        self.late += len(rest.rows) - self._write_states(rest)

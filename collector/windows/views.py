@@ -124,7 +124,7 @@ def _events(
     )
     held = attempt.held_events
     if held.versions != versions:
-        sources: list[Iterable[tuple[Event, float]]] = [attempt.events]
+        sources: list[Iterable[tuple[Event, float]]] = [attempt.changed_before, attempt.events]
         sources += [found for host in where.topology.hosts if (found := hosts.events.get(host))]
         held.refresh(sources, where.topology, attempt.placements, versions)
     events = held.events

@@ -15,7 +15,7 @@ from ...vocabulary.ids import Job
 from ...vocabulary.operations import EVENT as OPERATIONS
 from ...vocabulary.samples import CLAIMED, Event
 from ...vocabulary.topology import JobTopology
-from . import claims, infos, restarts, views
+from . import claims, infos, log_texts, restarts, views
 from .attempt import JobAttempt, NodePlanes
 from .attempts import AttemptRegister
 from .attributes import rank_of
@@ -210,7 +210,7 @@ class TelemetryWindows:
     def events(self, events: Sequence[Event], now: float) -> None:
         """Take events, received at `now`."""
         self._retention.thin_out()
-        for event in events:
+        for event in map(log_texts.signed, events):
             host = event.resource.host
             number = self.known_hosts.number(host)
             if number is None:

@@ -1,10 +1,12 @@
 """Expert groups in which some ranks calculate far more than others."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from ...vocabulary.findings import Finding
+from ...vocabulary.ranks import RankSet
 from ...vocabulary.topology import CommunicationGroup
 from .. import compute_time, medians, onsets, parts
 from ..contract import Detector
@@ -55,8 +57,10 @@ class ExpertsDetector(Detector):
     group.expert_imbalance ep:1 1.4
     group.expert_imbalance ep:0 1.4
 
-    Fails where groups of kind ep are not reported, and for one group that was uneven in the same
-    way from the first step: that may be a device.
+    Groups that nobody reports follow from the coordinates of ranks.
+
+    Fails where neither is known, and for one group that was uneven in the same way from the first
+    step: that may be a device.
 
     Source: the slow rank of a group of experts changes; tokens an expert tell why.
     """
@@ -70,7 +74,7 @@ class ExpertsDetector(Detector):
 
     def evaluate(self, window: JobWindow) -> Sequence[Finding]:
         """Return one finding a group."""
-        groups = [group for group in window.topology.groups if group.kind == "ep"]
+        groups = _groups(window)
         steps = parts.steps_to_compare(window) if groups else None
         own = None if steps is None else compute_time.compute_time(steps)
         if steps is None or own is None or len(steps.index) < parts.WARM_UP + _FEWEST:
@@ -166,6 +170,28 @@ class ExpertsDetector(Detector):
             text=f"in expert group {group.name} the slowest member works {excess:.0%} longer than "
             f"the median, now rank {int(window.ranks[slowest])}",
         )
+
+
+def _groups(window: JobWindow) -> list[CommunicationGroup]:
+    """Return the expert groups that are reported, else those by the coordinates of ranks.
+
+    Of ranks that share tensor and pipeline coordinates, the first of each expert coordinate are a
+    group, the second of each the next one, and so on, by their data coordinates.
+    """
+    placed = window.topology
+    reported = [group for group in placed.groups if group.kind == "ep"]
+    if reported or max(placed.ep, default=-1) < 1 or min(placed.ep) < 0:
+        return reported
+    seen: Counter[tuple[int, int, int]] = Counter()
+    members: dict[tuple[int, int, int], list[int]] = {}
+    columns = zip(placed.pp, placed.tp, placed.dp, placed.ep, placed.ranks, strict=True)
+    for pp, tp, _, ep, rank in sorted(columns):
+        members.setdefault((pp, tp, seen[pp, tp, ep]), []).append(rank)
+        seen[pp, tp, ep] += 1
+    return [
+        CommunicationGroup(f"ep:{number}", "ep", RankSet(ranks))
+        for number, ranks in enumerate(members.values())
+    ]
 
 
 def _began(steps: StepValues, own: Floats, count: int) -> tuple[float, float]:

@@ -27,7 +27,7 @@ _WHERE = {
     compute_time.STEP: "beside what training accounts for",
     DATA: "on data, in its own process",
     CPU: "on the CPU",
-    ALLOCATED: "and holds more memory than before since then",
+    ALLOCATED: "and holds more memory for it",
 }
 MARGIN = 0.8
 """Means of ratios are not ratios of means."""
@@ -46,6 +46,9 @@ GATHERED, GATHERED_SIGMAS = 0.02, 6.0
 """Share of what rank 0 had allocated, and spreads of its peers' changes, by which more of it is no
 chance: what a step allocates is the same in each."""
 
+GATHERED_ALL_ALONG = 0.1
+"""Share of what peers of its role have allocated by which rank 0 has more, where it always had."""
+
 _SPINS = 0.85
 """CPU of peers from which on a waiting process cannot be told from a working one."""
 
@@ -59,7 +62,8 @@ class ExtraWorkDetector(Detector):
     its peers and its process uses the CPU for a good part of that: work in the process, not a
     slower device and not a missing CPU, which leave the CPU seconds of a step as they are. Where
     peers spin while they wait, and their CPU says nothing, memory does: rank 0 gathers where it
-    alone has allocated more since its compute time rose; no device becomes slow by that. Rank 0,
+    alone has allocated more since its compute time rose, or alone has a tenth more than its role
+    where it was so from the first step; no device becomes slow by that. Rank 0,
     where it is the only one of its role, has all other ranks for peers in the first sign. A whole
     host that stands out so has slower CPUs, and is no finding. Where the excess is in the time for
     data and the process works in it, and does not sleep until its loader's workers are done, the
@@ -255,9 +259,12 @@ class ExtraWorkDetector(Detector):
         return most - 1 < MARGIN * min(self.least, self.least_from_start)
 
     def _longer(
-        self, window: JobWindow, steps: StepValues
+        self, window: JobWindow, steps: StepValues, *, all_along: bool = False
     ) -> tuple[Floats, parts.PartExcess] | None:
-        """Return [ranks, steps] compute time (s), for its tokens, and who needs longer for it."""
+        """Return [ranks, steps] compute time (s), for its tokens, and who needs longer for it.
+
+        all_along: however long they have.
+        """
         if self._alike(window, steps):
             return None
         own = compute_time.compute_time(steps)
@@ -265,26 +272,32 @@ class ExtraWorkDetector(Detector):
             return None
         own = compute_time.per_token(own, steps)
         bounds = parts.ExcessBounds(least=self.least, least_from_start=self.least_from_start)
+        if all_along:
+            bounds = replace(bounds, always=1.0)
         found = parts.excess(window, steps, own, bounds)
         return None if found is None else (own, found)
 
     def _gathers(self, window: JobWindow, steps: StepValues) -> parts.PartExcess | None:
         """Return rank 0, where it alone computes longer and has allocated more since then."""
-        longer = self._longer(window, steps) if steps.has(ALLOCATED) else None
+        longer = self._longer(window, steps, all_along=True) if steps.has(ALLOCATED) else None
         if longer is None or not _rank_0_alone(window, longer[1], FEW):
             return None
         own, found = longer
         row, count = int(found.rows[0]), len(found.recent.index)
         held = steps.plane(ALLOCATED)
-        # The step in which it began may hold any part of it.
-        begun = max(found.first - 1, parts.WARM_UP)
-        before = medians.median(held[:, max(begun - count, parts.WARM_UP) : begun], axis=1)
-        grown = medians.median(held[:, -count:], axis=1) - before
+        level, share = medians.median(held[:, -count:], axis=1), GATHERED
+        if found.first > parts.WARM_UP:
+            # The step in which it began may hold any part of it.
+            begun = max(found.first - 1, parts.WARM_UP)
+            before = medians.median(held[:, max(begun - count, parts.WARM_UP) : begun], axis=1)
+        else:
+            before, share = _usual_of_roles(window, level, without=row), GATHERED_ALL_ALONG
+        grown = level - before
         others = np.setdiff1d(np.flatnonzero(np.isfinite(grown)), found.rows)
         if len(others) < FEWEST or not np.isfinite(grown[row]):
             return None
         usual, spread = medians.middle(grown[others]), medians.spread(grown[others])
-        least = max(GATHERED * float(before[row]), GATHERED_SIGMAS * spread)
+        least = max(share * float(before[row]), GATHERED_SIGMAS * spread)
         gathers = grown[row] - usual >= least > 0 and not _moved(own, found, others)
         return found if gathers else None
 
@@ -306,6 +319,17 @@ class ExtraWorkDetector(Detector):
         if not len(rows) or _whole_hosts(window, rows, cpu) or _moved(own, found, others):
             return None
         return replace(found, rows=rows)
+
+
+def _usual_of_roles(window: JobWindow, level: Floats, *, without: int) -> Floats:
+    """Return [ranks], the median of their roles, one rank left out; NaN for a role of it alone."""
+    counted = np.where(np.arange(len(level)) == without, np.nan, level)
+    usual = np.full(len(level), np.nan)
+    for role in np.unique(window.role_of):
+        here = window.role_of == role
+        if np.isfinite(counted[here]).any():
+            usual[here] = medians.known(counted[here])
+    return usual
 
 
 def _moved(own: Floats, found: parts.PartExcess, others: Ints) -> bool:

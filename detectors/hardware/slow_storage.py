@@ -26,6 +26,11 @@ ERROR = re.compile(
 OF_THE_NETWORK = re.compile(r"(?:nfs|lustre|ceph|gpfs)\.")
 """Signatures of the kernel's clients of network file systems."""
 
+IOWAIT, IDLE = "system.cpu.utilization|iowait", "system.cpu.utilization|idle"
+RARE, SAME, SPARE = 0.02, 1.5, 0.1
+"""Shares of CPU time: waits for I/O so rare that those of a blocked process show, unless they are
+no more than so many times the usual; CPUs must be idle for so much, as only those count waits."""
+
 READINGS = 3
 """Blocked processes are counted at single moments: so many readings say how many there are."""
 
@@ -57,8 +62,9 @@ class SlowStorageDetector(Detector):
     are slow one by one. And it is what all of them wait for whose disks are not seen at work while
     the kernel of one complains of a file server. Processes that are blocked say nothing where the
     host's calls into a driver hang, or none of its devices gives a reading: those are what they
-    wait for. Whether steps or checkpoints wait for it is for other detectors to say. What the
-    kernel logs about a disk or a file system counts as well.
+    wait for. Nor do they where idle CPUs of the host count no more waits for I/O than before.
+    Whether steps or checkpoints wait for it is for other detectors to say. What the kernel logs
+    about a disk or a file system counts as well.
 
     Parameters
     ----------
@@ -142,6 +148,7 @@ class SlowStorageDetector(Detector):
         hosts = np.flatnonzero((now >= least) & (now < 1e6))
         if len(hosts) and name.startswith("system.processes.blocked"):
             hosts = hosts[~_in_a_driver(window)[hosts] & (_counted(held, start)[hosts] >= READINGS)]
+            hosts = hosts[~self._without_waits(window, hosts, start)]
         if not len(hosts):
             return
         levels = past.blocks(held.of(hosts), start, self.past, counter=counts)
@@ -157,6 +164,17 @@ class SlowStorageDetector(Detector):
             onset = past.began(levels[number], start, newest - start, (seen + before) / 2)
             signal = name.partition("|")[0]
             best[host] = _StorageWait(score, signal, words.format(seen), seen, before, onset)
+
+    def _without_waits(self, window: JobWindow, hosts: Ints, start: float) -> Flags:
+        """Return [hosts] whose idle CPUs have counted no more waits for I/O since `start`."""
+        waits, idle = (window.host_readings.get(name) for name in (IOWAIT, IDLE))
+        if waits is None or idle is None:
+            return np.zeros(len(hosts), np.bool_)
+        waits, idle = waits.of(hosts), idle.of(hosts)
+        usual = waits.mean(start - self.past, start)
+        with np.errstate(invalid="ignore"):
+            rested: Flags = (usual < RARE) & (waits.mean(start, np.inf) <= SAME * usual)
+            return rested & (idle.mean(start, np.inf) >= SPARE)
 
     def _findings(
         self,

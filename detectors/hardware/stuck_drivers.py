@@ -23,6 +23,9 @@ HUNG_LINE = re.compile(
     r"blocked for more than \d+ seconds|soft lockup|hard lockup|rcu\w* detected stalls",
     re.IGNORECASE,
 )
+_BLOCKED_FOR = re.compile(r"blocked for more than (\d{1,6}) seconds", re.IGNORECASE)
+_LONGEST_SECONDS = 1200.0
+"""Linux repeats the line of a task that stays blocked, up to ten times by default."""
 CALLS = ("nvml.hung",)
 BLOCKED = "system.processes.blocked"
 
@@ -215,7 +218,7 @@ class StuckDriversDetector(Detector):
             self.name,
             "host.driver_stuck",
             window.topology.host_entity(host),
-            onset=first.at,
+            onset=_began(first),
             magnitude=float(len(events)),
             score=3.0 if mine or len(events) > 1 else 2.0,
             signal=first.name,
@@ -223,6 +226,16 @@ class StuckDriversDetector(Detector):
             expected=0.0,
             text=f"host {host}: {text.strip()[:160] or 'calls into a driver do not return'}",
         )
+
+
+def _began(event: Event) -> tuple[float, float]:
+    """Return the range in which what a line is about began.
+
+    Tasks are looked at once in the time after which a blocked one is reported.
+    """
+    found = _BLOCKED_FOR.search(text_of(event))
+    seconds = min(float(found[1]), _LONGEST_SECONDS) if found else 0.0
+    return event.at - 2 * seconds, event.at - seconds
 
 
 def silent_hosts(

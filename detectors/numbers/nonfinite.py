@@ -26,7 +26,8 @@ class NonfiniteDetector(Detector):
     may be a reduced one: the first own value that goes bad on few ranks while their peers' stay
     finite names the origin all the same, since an update that is not skipped spoils every rank.
     Ranks of several replicas that go bad at the same step are no origin: no device is theirs alike,
-    the batch is.
+    the batch is. Nor are ranks whose losses go bad in turn, each at a
+    step of its own, and are finite again.
 
     With dynamic loss scaling an Inf gradient on a step whose scale falls is normal life, at the
     start of training for as many steps as the scale needs (see loss_scaling.py), later up to
@@ -212,10 +213,45 @@ class NonfiniteDetector(Detector):
             rows = np.flatnonzero(flags)
             finite = int((bad.seen[:, column] & ~flags).sum())
             if len(rows) and self._few(window, rows) and finite:
+                later = bad.seen[rows, column + 1 :] & ~bad.loss[rows, column + 1 :]
+                if later.any() and (turns := self._in_turn(window, bad.loss, rows, first, at)):
+                    return turns
                 return self._named(window, rows, finite, index, at, sure=column == first)
         if column > first:
             return []  # after a reduction every rank is bad, whoever began it
         return self._named(window, np.flatnonzero(bad.own[:, column]), 0, index, at, sure=True)
+
+    def _in_turn(
+        self, window: JobWindow, losses: Flags, rows: Ints, first: int, at: float
+    ) -> list[Finding]:
+        """Return that other replicas' losses were bad before, each alone: they share no device.
+
+        losses: [ranks, steps]. A local loss is what a rank makes of its own batch.
+        """
+        if not losses[rows, first:].any():
+            return []
+        before = losses[:, :first]
+        before = before & (before.sum(axis=0) <= max(1, int(self.most_share * len(losses))))
+        every = np.union1d(np.flatnonzero(before.any(axis=1)), rows)
+        if model_replicas.count(window, every) <= model_replicas.count(window, rows):
+            return []
+        return [
+            report(
+                window,
+                self.name,
+                "job.nonfinite_everywhere",
+                window.entity,
+                onset=at,
+                magnitude=float(len(every)),
+                score=2.0,
+                signal="training.loss",
+                observed=float(len(every)),
+                expected=0.0,
+                text=f"the own values of {len(every)} ranks went non-finite one after the other, "
+                f"last at step {int(window.steps.index[first])}",
+                ranks=window.ranks[every].tolist(),
+            )
+        ]
 
     def _few(self, window: JobWindow, rows: Ints) -> bool:
         """Tell whether one of these ranks may be the origin, and the others have it of that one.

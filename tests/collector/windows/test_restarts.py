@@ -145,3 +145,15 @@ def test_windows_are_pickled_with_everything_they_hold(two_by_two):
     assert first.of_ranks(AGE).latest()[0].tolist()[:2] == [2.0, 3.0]
     np.testing.assert_array_equal(first.of_ranks(AGE).latest()[0], second.of_ranks(AGE).latest()[0])
     assert first.events == second.events
+
+
+def test_what_was_changed_between_two_attempts_is_known_to_the_later_one(valid):
+    """Whoever reports it knows of no new attempt yet."""
+    for attempt, first in ((0, 0), (1, 100)):
+        valid.event("change", first + 2, attempt=attempt, kind="driver", text="early")
+        for second in range(first, first + 60, 5):
+            valid.step(0, second, second, attempt=attempt)
+        if not attempt:
+            valid.event("change", 70, attempt=0, kind="driver", text="550 -> 535")
+    texts = [event.attributes["text"] for event in valid.window(now=160).events]
+    assert ["550 -> 535", "early"] == texts

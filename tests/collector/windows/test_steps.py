@@ -407,3 +407,43 @@ def test_points_with_their_steps_are_written_as_rank_by_rank(order, late):
     np.testing.assert_array_equal(loss, apart.matrix()[1])
     np.testing.assert_array_equal(together.grid.view().at, apart.grid.view().at)
     assert together.grid.late == apart.grid.late
+
+
+ALLOCATED = "training.memory.allocated"
+
+
+def test_memory_read_between_two_steps_belongs_to_the_one_that_ended_last(valid):
+    valid.step(0, 7, at=1, loss=2.5)
+    valid.batch((ALLOCATED, 0, 1.6, 5.0))
+    valid.step(0, 8, at=2, loss=2.4)
+    valid.batch((ALLOCATED, 0, 2.6, 6.0), now=3)
+    np.testing.assert_array_equal([[5.0, np.nan]], valid.matrix(ALLOCATED)[1])
+    valid.step(1, 8, at=2.1, now=2.6 + STEP_INDEX_TIMEOUT_SECONDS)
+    valid.step(1, 9, at=3.1, now=3 + STEP_INDEX_TIMEOUT_SECONDS)
+    assert [5.0, 6.0] == valid.matrix(ALLOCATED)[1][0][:2]
+    assert 0 == valid.grid.late
+
+
+def test_memory_reported_with_a_step_that_comes_later_belongs_to_that_step(valid):
+    valid.step(0, 7, at=1)
+    valid.batch((ALLOCATED, 0, 2, 6.0))
+    valid.step(0, 8, at=2)
+    index, held = valid.matrix(ALLOCATED)
+    np.testing.assert_array_equal([[np.nan, 6.0]], held)
+    assert [7, 8] == index
+
+
+def test_memory_read_before_the_first_step_is_no_step(valid):
+    for second in range(0, 60, 5):
+        valid.batch((ALLOCATED, 0, second, 5.0))
+    assert 0 == valid.grid.used
+    assert valid.grid.late > 0
+
+
+def test_where_steps_are_counted_memory_at_other_times_is_no_step(valid):
+    for second in range(0, 30, 3):
+        valid.batch((LOSS, 0, second, 2.0), (ALLOCATED, 0, second + 1, 5.0))
+    index, held = valid.matrix(ALLOCATED)
+    assert list(range(1, len(index) + 1)) == index
+    assert len(index) <= 10
+    assert 5.0 in held[0]

@@ -163,3 +163,19 @@ def test_the_members_that_stand_out_are_named(own):
     )  # fmt: skip
     found = ExpertsDetector().evaluate(sketch(own, placed=placed))
     assert {"ep:0": [2], "ep:1": [6]} == {row.entity.id: sorted(row.ranks) for row in found}
+
+
+@pytest.mark.parametrize("strided", [False, True])
+def test_groups_that_nobody_reports_follow_from_the_coordinates(own, strided):
+    """Of neighbours, or of ranks that lie far apart."""
+    own[[2, 6] if not strided else [4, 5]] *= 1.3
+    placed = JobTopology(
+        Job("example"), world_size=8,
+        placements=[
+            RankPlacement(rank, "host-0", dp=rank, tp=0, pp=0, ep=ep)
+            for rank, ep in enumerate([0, 0, 1, 1, 2, 2, 3, 3] if strided else [0, 1, 2, 3] * 2)
+        ],
+    )  # fmt: skip
+    found = ExpertsDetector().evaluate(sketch(own, placed=placed))
+    groups = [[0, 2, 4, 6], [1, 3, 5, 7]] if strided else [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert groups == sorted(list(one.entity.ranks) for one in found)

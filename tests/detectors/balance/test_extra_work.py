@@ -106,11 +106,12 @@ def test_of_three_ranks_rank_0_may_be_the_one_by_chance():
 def holds():
     """Return a function: what is found where a rank computes longer, and some hold more."""
 
-    def evaluate(more, *, rows=(0,), since=40, row=0, **job):
+    def evaluate(more, *, rows=(0,), since=40, slow_since=40, row=0, extra=0.3):
         held = np.random.default_rng(5).normal(30e9, 0.01e9, (4, 60))
         held[np.ix_(rows, range(since, 60))] += more
         planes = {"training.memory.allocated": held}
-        return evaluated(timed=True, cpu=[1.0] * 4, row=row, **planes, **job)
+        cpu = [1.0] * 4
+        return evaluated(extra, timed=True, cpu=cpu, row=row, since=slow_since, **planes)
 
     return evaluate
 
@@ -118,7 +119,14 @@ def holds():
 def test_rank_0_that_computes_longer_and_holds_more_since_then_gathers(holds):
     slow, rank = holds(3e9)
     assert ("job.slow", "rank.extra_work", "0") == (slow.kind, rank.kind, rank.entity.id)
-    assert "holds more memory than before since then" in rank.text
+    assert "holds more memory for it" in rank.text
+
+
+def test_rank_0_that_has_computed_longer_and_held_more_than_its_role_all_along_gathers(holds):
+    always = {"since": 0, "slow_since": 0, "extra": 0.4}
+    assert ["job.slow", "rank.extra_work"] == kinds(holds(6e9, **always))
+    assert [] == holds(2e9, **always)
+    assert [] == holds(6e9, rows=(0, 1, 2, 3), **always)
 
 
 @pytest.mark.parametrize(

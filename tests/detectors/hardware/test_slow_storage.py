@@ -170,3 +170,18 @@ def test_a_mount_of_the_hosts_own_is_named_where_no_usage_changes(found, pressed
             "system.filesystem.utilization|/scratch": levels(4, 0.5, 0.4, 1, since=0, seconds=600),
             "system.filesystem.utilization|/data": levels(4, 0.63, seconds=600)}  # fmt: skip
     assert ["host-2:/scratch"] == [f.entity.id for f in found(held)]
+
+
+@pytest.mark.parametrize(
+    ("waits", "idle", "named"), [(0.004, 0.6, 0), (0.02, 0.6, 1), (0.004, 0.02, 1)]
+)
+def test_blocked_processes_wait_for_no_storage_where_idle_cpus_count_no_more_waits(
+    steady, levels, waits, idle, named
+):
+    held = {
+        "system.processes.blocked": levels(2, 0.0, 4.0, 1, since=150, seconds=200),
+        "system.cpu.utilization|iowait": levels(2, 0.004, waits, 1, since=150, seconds=200),
+        "system.cpu.utilization|idle": levels(2, 0.7, idle, 1, since=150, seconds=200),
+    }
+    window = sketch(steady(4, 200), host_readings=held)
+    assert named == len(SlowStorageDetector().evaluate(window))

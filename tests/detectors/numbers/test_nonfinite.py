@@ -208,6 +208,20 @@ def test_of_a_loss_that_is_bad_everywhere_and_gradients_on_one_rank_the_gradient
     assert ["1"] == [f.entity.id for f in findings if f.kind == "rank.first_nonfinite"]
 
 
+def test_ranks_whose_losses_go_bad_in_turn_have_it_of_the_data(evaluated):
+    loss = losses()
+    loss[2, 10] = loss[0, 50] = BAD
+    _, findings = evaluated(**{LOSS: loss})
+    assert ["job.nonfinite", "job.nonfinite_everywhere"] == kinds(findings)
+    assert [0, 2] == list(findings[1].ranks)
+
+
+def test_a_rank_whose_loss_goes_bad_again_is_the_origin_again(evaluated):
+    loss = losses()
+    loss[2, [10, 50]] = BAD
+    assert "rank.first_nonfinite" in kinds(evaluated(**{LOSS: loss})[1])
+
+
 def test_a_bad_value_long_ago_is_another_one(evaluated):
     loss = losses(steps=200)
     loss[3, 20] = BAD
