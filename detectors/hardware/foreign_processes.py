@@ -53,7 +53,7 @@ class ForeignProcessesDetector(Detector):
     cadence_seconds = 5.0
 
     def __init__(
-        self, *, used: float = 0.05, held: float = 0.8 * _GIB, seconds: float = 20.0
+        self, *, used: float = 0.05, held: float = 1.0 * _GIB, seconds: float = 20.0
     ) -> None:
         self.used = used
         self.held = held

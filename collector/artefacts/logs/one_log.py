@@ -102,7 +102,8 @@ class LogReading:
         gathered.outlived |= {
             (self._name, line) for line in launched.undated() if self._survival.outlived(line)
         }
-        if launched.undated() and (done := self._survival.done()):
+        stepped = self._name in gathered.stepped
+        if (stepped or launched.undated()) and (done := self._survival.done()):
             gathered.done[self._name] = done
         launched.drop(self._close())
         return said

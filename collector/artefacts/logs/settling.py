@@ -162,6 +162,12 @@ def add(gathered: LogContents, resource: TelemetryResource, found: ArtefactConte
             info = Sample("training.rank.info", 1.0, at, attributes(labels))
             found.samples.append((of(rank, ""), info))
     found.world_size = size
+    if hang is None and gathered.done.keys() >= gathered.stepped.keys() != set():
+        # No step follows the last one of a training that is complete.
+        ended = max((sample.at for _, sample in found.samples), default=newest)
+        for rank in gathered.processes:
+            pairs = {"rank": rank, "phase": "shutdown"}
+            found.events.append(Event("training.phase", ended, pairs, of(rank, "")))
     if newest:
         found.until = newest
     found.quotes = [_placed(quote, gathered) for quote in found.quotes]

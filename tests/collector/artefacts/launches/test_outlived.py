@@ -142,3 +142,9 @@ def test_a_command_that_failed_before_a_training_that_was_completed_is_no_cause(
     ):
         (tmp_path / "job.log").write_text(log)
         assert fault == answer(explain(tmp_path).document())[0]
+
+
+def test_a_training_that_is_complete_stands_no_longer_though_its_log_goes_on(first):
+    late = f"[{stamp(900)}] uploading\n"
+    assert (None, ()) == answer(first(f"{steps(1, 60, 0)}Training complete\n{late}"))
+    assert "unknown" == answer(first(f"{steps(1, 60, 0)}{late}"))[0]
