@@ -144,7 +144,8 @@ def test_a_command_that_failed_before_a_training_that_was_completed_is_no_cause(
         assert fault == answer(explain(tmp_path).document())[0]
 
 
-def test_a_training_that_is_complete_stands_no_longer_though_its_log_goes_on(first):
-    late = f"[{stamp(900)}] uploading\n"
-    assert (None, ()) == answer(first(f"{steps(1, 60, 0)}Training complete\n{late}"))
-    assert "unknown" == answer(first(f"{steps(1, 60, 0)}{late}"))[0]
+def test_no_step_is_due_once_a_log_says_that_its_training_is_complete(explain, tmp_path):
+    for end, phases in (("Training complete\n", {"shutdown"}), ("", set())):
+        (tmp_path / "job.log").write_text(steps(1, 60, 0) + end)
+        events = explain(tmp_path).found.events
+        assert phases == {one.attributes.get("phase") for one in events} - {None, "init"}
