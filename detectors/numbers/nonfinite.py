@@ -235,23 +235,8 @@ class NonfiniteDetector(Detector):
         every = np.union1d(np.flatnonzero(before.any(axis=1)), rows)
         if model_replicas.count(window, every) <= model_replicas.count(window, rows):
             return []
-        return [
-            report(
-                window,
-                self.name,
-                "job.nonfinite_everywhere",
-                window.entity,
-                onset=at,
-                magnitude=float(len(every)),
-                score=2.0,
-                signal="training.loss",
-                observed=float(len(every)),
-                expected=0.0,
-                text=f"the own values of {len(every)} ranks went non-finite one after the other, "
-                f"last at step {int(window.steps.index[first])}",
-                ranks=window.ranks[every].tolist(),
-            )
-        ]
+        when = f"one after the other, last at step {int(window.steps.index[first])}"
+        return [self._everywhere(window, every, at, when)]
 
     def _few(self, window: JobWindow, rows: Ints) -> bool:
         """Tell whether one of these ranks may be the origin, and the others have it of that one.
@@ -287,23 +272,23 @@ class NonfiniteDetector(Detector):
             ]
         if len(rows) < 2:
             return []
-        return [
-            report(
-                window,
-                self.name,
-                "job.nonfinite_everywhere",
-                window.entity,
-                onset=at,
-                magnitude=float(len(rows)),
-                score=2.0,
-                signal="training.loss",
-                observed=float(len(rows)),
-                expected=0.0,
-                text=f"the own values of {len(rows)} ranks went non-finite at the same step "
-                f"{index}",
-                ranks=window.ranks[rows].tolist(),
-            )
-        ]
+        return [self._everywhere(window, rows, at, f"at the same step {index}")]
+
+    def _everywhere(self, window: JobWindow, rows: Ints, at: float, when: str) -> Finding:
+        return report(
+            window,
+            self.name,
+            "job.nonfinite_everywhere",
+            window.entity,
+            onset=at,
+            magnitude=float(len(rows)),
+            score=2.0,
+            signal="training.loss",
+            observed=float(len(rows)),
+            expected=0.0,
+            text=f"the own values of {len(rows)} ranks went non-finite {when}",
+            ranks=window.ranks[rows].tolist(),
+        )
 
     def _collapse(
         self, window: JobWindow, scale: Floats | None, first: int, at: float, losses: Flags
