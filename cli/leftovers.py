@@ -63,7 +63,7 @@ def no_fault(found: "ArtefactContents") -> str:
     lines += [f"  not read: {name}: {why}" for name, why in found.unread.items()]
     if found.open_end is not None:
         lines.append(f"  the log ends here: {_line(found.open_end.document())}")
-    apart = [quote.document() for quote in found.quotes if quote.role == "background"]
+    apart = [quote.document() for quote in found.apart]
     lines += [f"  {text}" for text in _quoted("not of this job:", apart)]
     lines += [f"  looked for: {text}" for text in _LOOKED_FOR]
     held = " ".join(found.read.values())

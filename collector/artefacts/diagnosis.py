@@ -39,8 +39,8 @@ class FolderDiagnosis:
         """Return the same of where a log ends: it quotes that line, and what the job outlived."""
         if self.ending is None or self.found.open_end is None:
             return None
-        apart = [quote for quote in self.found.quotes if quote.role == "background"]
-        lines = {"lines": [quote.document() for quote in [self.found.open_end, *apart]]}
+        quotes = [self.found.open_end, *self.found.apart]
+        lines = {"lines": [quote.document() for quote in quotes]}
         return self.ending | {"leftovers": self.leftovers() | lines}
 
     def leftovers(self) -> dict[str, Any]:

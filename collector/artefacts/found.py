@@ -83,6 +83,11 @@ class ArtefactContents:
         return any(quote.telling for quote in self.quotes)
 
     @property
+    def apart(self) -> list[LogQuote]:
+        """Return the quoted lines that are not of this job, or that it outlived."""
+        return [quote for quote in self.quotes if quote.role == "background"]
+
+    @property
     def newest(self) -> float:
         """Return when the last thing happened that anything tells of, 0 where nothing does."""
         times = [sample.at for _, sample in self.samples]

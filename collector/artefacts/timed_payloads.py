@@ -44,12 +44,10 @@ class EvaluationPace:
         whole_from = int(found.newest - _WHOLE_SECONDS)
         seconds = sorted({int(sample.at) for _, sample in found.samples})
         early = 1 + bisect_left(seconds, whole_from) // _MOST_EVALUATED
-        if len(seconds) <= _MOST_QUIET:
-            return cls((whole_from,), (early, 1))
-        spans = rhythm.happenings(found)
+        spans = rhythm.happenings(found) if len(seconds) > _MOST_QUIET else []
         loud = sum(bisect_left(seconds, last + 1) - bisect_left(seconds, first)
                    for first, last in spans)  # fmt: skip
-        if len(seconds) - loud <= _MOST_QUIET:
+        if not spans or len(seconds) - loud <= _MOST_QUIET:
             return cls((whole_from,), (early, 1))
         quiet = (len(seconds) - loud) // _QUIET_EVALUATED
         at_end = min(quiet, _LONGEST_QUIET)

@@ -116,7 +116,7 @@ class DecoderPool:
         try:
             silent = self._now() - _IDLE_SECONDS
             for jobs in [one for one in self._decoders if self._used[one] < silent]:
-                del self._decoders[jobs]
+                del self._decoders[jobs], self._used[jobs]
         finally:
             self._lock.release()
 

@@ -382,8 +382,9 @@ class StepGrid:
 
     def _between_steps(self, planes: Ints, rows: Ints, at: Floats, column: Ints) -> Ints:
         """Give states the column of the step before, where their rank has ended one since."""
-        states = (column < 0) & (at < self.last_at[rows]) & self._are_states(planes)
-        if states.any():
+        late = (column < 0) & (at < self.last_at[rows])
+        if late.any():
+            states = late & self._are_states(planes)
             column[states] = self._last_ended(rows[states], at[states])
         return column
 

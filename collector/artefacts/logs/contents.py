@@ -48,7 +48,8 @@ class LogContents:
     stepped: dict[str, int] = field(default_factory=dict[str, int])
     """By log the first line with a value of training."""
     done: dict[str, int] = field(default_factory=dict[str, int])
-    """By log the line near its end that says that the training is complete."""
+    """By log the line near its end that says that the training is complete; 0 where no report
+    without a time is to be compared with it."""
     outlived: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
     """Places of what launchers say, without a time, where the run goes on below."""
     settled: list[tuple[int | None, str, Event]] = field(default_factory=list)

@@ -97,14 +97,13 @@ class LogReading:
         said += self._take(self._parser.end()) + launched.end()
         for report in launched.of_shells():
             self._survival.shell(report.line, asked=report.code in ASKED)
+        undated = launched.undated()
         if (first := self._survival.first) is not None:
             gathered.stepped[self._name] = first
-        gathered.outlived |= {
-            (self._name, line) for line in launched.undated() if self._survival.outlived(line)
-        }
-        stepped = self._name in gathered.stepped
-        if (stepped or launched.undated()) and (done := self._survival.done()):
-            gathered.done[self._name] = done
+        gathered.outlived |= {(self._name, line) for line in self._survival.outlived(undated)}
+        if (first is not None or undated) and self._survival.done():
+            # To number it takes a walk over the whole log.
+            gathered.done[self._name] = self._survival.done_at() if undated else 0
         launched.drop(self._close())
         return said
 

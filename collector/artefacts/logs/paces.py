@@ -65,9 +65,15 @@ def add(
 
 def read(lines: Sequence[str]) -> PastedLine | None:
     """Return the line since which a log is slow, None where it is not."""
-    tables = paced.read(lines)
+    tables = [(rows, paced.middle(row.seconds for row in rows)) for rows in paced.read(lines)]
+    sizes = [(len(rows), usual) for rows, usual in tables]
     slow = next(
-        (one for rows in tables if not _small(rows, tables) and (one := judged(rows))), None
+        (
+            one
+            for rows, usual in tables
+            if not _small(len(rows), usual, sizes) and (one := judged(rows))
+        ),
+        None,
     )
     if slow is None:
         return None
@@ -75,13 +81,11 @@ def read(lines: Sequence[str]) -> PastedLine | None:
     return PastedLine(slow.row.line, SLOWER, text)
 
 
-def _small(rows: Sequence[PacedRow], tables: Iterable[Sequence[PacedRow]]) -> bool:
-    """Tell whether the rows of a table take next to nothing beside those of another."""
-    own = paced.middle(row.seconds for row in rows)
+def _small(count: int, usual: float, tables: Iterable[tuple[int, float]]) -> bool:
+    """Tell whether so many rows of usually so many seconds are next to nothing beside another's."""
     return any(
-        len(rows) <= AS_OFTEN * len(other) <= AS_OFTEN**2 * len(rows)
-        and own < SMALL * paced.middle(row.seconds for row in other)
-        for other in tables
+        count <= AS_OFTEN * other <= AS_OFTEN**2 * count and usual < SMALL * seconds
+        for other, seconds in tables
     )
 
 

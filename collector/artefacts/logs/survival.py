@@ -160,23 +160,21 @@ class LogSurvival:
         """Return the first line with a value, None where there is none."""
         return min((min(lines) for lines in self._values.values()), default=None)
 
-    def outlived(self, line: int) -> bool:
-        """Tell whether the same run goes on below a line: all its ranks, by more than a buffer."""
-        if any(fall.line > line for fall in self.runs.falls):
-            return False
-        below = set[int]()
-        for lines in self._values.values():
-            own = {one for one in lines if one > line}
-            if not own and lines:
-                return False
-            below |= own
-        return len(below) >= BUFFERED_LINES
+    def outlived(self, lines: Sequence[int]) -> list[int]:
+        """Return those below which the same run goes on: all its ranks, by more than a buffer."""
+        every = sorted(set().union(*self._values.values())) if lines else []
+        if len(every) < BUFFERED_LINES:
+            return []
+        since = max((fall.line for fall in self.runs.falls), default=0)
+        until = min(every[-BUFFERED_LINES], *(max(own) for own in self._values.values() if own))
+        return [line for line in lines if since <= line < until]
 
-    def done(self) -> int:
-        """Return the line near its end by which the log says that the training is complete.
+    def done(self) -> bool:
+        """Tell whether the log says at its end that the training is complete. Raises OSError."""
+        return completed(LogTail.read(self.path).lines) is not None
 
-        0 where none does. Raises OSError.
-        """
+    def done_at(self) -> int:
+        """Return the line by which it says so, 0 where none does. Raises OSError."""
         tail = LogTail.read(self.path)
         place = completed(tail.lines)
         return 0 if place is None else tail.first() + place
